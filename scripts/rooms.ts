@@ -160,7 +160,6 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/import-error": {},
   "sandbox/inspect": { setup: ["inspect"] },
   "sandbox/loader": { setup: ["closeLoader", "forgetModules", "giveBuiltins"] },
-  "sandbox/module-script": {},
   "sandbox/modules": { setup: ["guardModules", "folder"] },
   "sandbox/operations": {},
   "sandbox/pin": { setup: ["pin"] },
@@ -171,7 +170,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   },
   "sandbox/realm": {},
   "sandbox/shared-objects": {
-    setup: ["findShared", "note", "hiddenPrototypes", "of", "isOpen", "isNamespace"],
+    setup: ["findShared", "note", "hiddenPrototypes", "of", "isNamespace"],
   },
   "sandbox/request-members": {},
   "sandbox/reduced-builtins": {

@@ -1,7 +1,7 @@
 import { receiveMessageOnPort, MessagePort, type Worker } from "node:worker_threads";
 import type { Piscina } from "piscina";
 import { countBegun, newClaims, recall } from "../shared/wire/claims.ts";
-import { forwardedBytes, isSurelyCarried, MAX_GIVEN } from "../shared/wire/forwarded.ts";
+import { excessBytes } from "../shared/wire/forwarded.ts";
 import { listen } from "../shared/wire/ports.ts";
 import {
   isRecord,
@@ -10,15 +10,10 @@ import {
   type OfThread,
   type RunnerSetup,
 } from "../shared/wire/protocol.ts";
-import type { Task } from "../shared/wire/thread-messages.ts";
-import { causeOf } from "./ending.ts";
 import { startThread } from "./threads.ts";
 
 /** A flow that got hold of its thread's port could fill it as fast as it is emptied. */
 const MOST_DRAINED = 10_000;
-
-const SERVE: Task = { type: "serve" };
-const SERVING = { inspecting: false, withheld: { files: false, net: false } };
 
 export interface FlowThreadOptions {
   /** By which the server knows it. */
@@ -50,8 +45,7 @@ export class FlowThread {
   constructor(options: FlowThreadOptions) {
     this.#options = options;
     const { spec, setup, line } = options;
-    const claims = this.#claims;
-    this.#piscina = startThread(spec, setup, { ...SERVING, claims, line });
+    this.#piscina = startThread(spec, setup, { claims: this.#claims, line });
     this.#worker = this.#piscina.threads[0] as Worker;
     this.#piscina.on("message", (message: unknown) => this.#greet(message));
     this.#piscina.on("error", () => {});
@@ -59,7 +53,7 @@ export class FlowThread {
     this.#piscina.on("workerDestroy", () => this.end());
     this.#worker.once("error", (error: unknown) => (this.#error = error));
     this.#worker.once("exit", () => this.#exit());
-    this.#piscina.run(SERVE).catch((error: unknown) => {
+    this.#piscina.run(null).catch((error: unknown) => {
       if (this.#isEnding) return;
       this.#error ??= toSetupError(error);
       this.end();
@@ -123,8 +117,9 @@ export class FlowThread {
   /** The server looks at it; what is no text, or too long, was made by its flow. */
   #forwardBack(text: unknown): void {
     if (typeof text !== "string") return;
-    if (isCarried(text)) this.#tell({ type: "told", thread: this.#options.number, text });
-    else this.#endMuted();
+    // A longer frame would end the channel, for all.
+    if (excessBytes(text) !== null) this.#endMuted();
+    else this.#tell({ type: "told", thread: this.#options.number, text });
   }
 
   /** Nobody learns what it had to say: its run fails, and no other. */
@@ -134,9 +129,13 @@ export class FlowThread {
   }
 }
 
-/** Whether the channel takes it: a longer frame would end it, for all. */
-function isCarried(text: string): boolean {
-  return isSurelyCarried(text.length) || forwardedBytes(text) <= MAX_GIVEN;
+/** Why a run of a thread that is gone has failed. */
+export function causeOf(error: unknown, memory_mb: number): string {
+  if (!(error instanceof Error)) return "The flow's thread was lost";
+  if (Reflect.get(error, "code") === "ERR_WORKER_OUT_OF_MEMORY") {
+    return `Out of memory: the flow used more than ${memory_mb} MB (memory_mb)`;
+  }
+  return `The flow's thread was lost: ${error.message}`;
 }
 
 /** Without the paths that are in it: whoever calls the flow is told. */

@@ -1,15 +1,16 @@
-import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Piscina } from "piscina";
-import type { FlowSpec, Inspection, RunnerSetup } from "../shared/wire/protocol.ts";
-import { newClaims } from "../shared/wire/claims.ts";
-import { REPLACED } from "./ending.ts";
+import {
+  isRecord,
+  type FlowSpec,
+  type Inspection,
+  type RunnerSetup,
+} from "../shared/wire/protocol.ts";
 import { startThread } from "./threads.ts";
 import { findBusyPlace } from "./thread-place.ts";
-import { isTaskResult } from "./thread-shapes.ts";
-import type { Task, Withheld } from "../shared/wire/thread-messages.ts";
+import type { Imported, Withheld } from "../shared/wire/thread-messages.ts";
 
 const NOTHING: Withheld = { files: false, net: false };
-const INSPECTING = { inspecting: true, withheld: NOTHING, line: null };
 
 /** A thread that has not ended so long after it was told to is held by a native call. */
 const STUCK_MS = 2_000;
@@ -25,58 +26,49 @@ export async function inspectInThread(
   onStuck: () => void,
 ): Promise<Inspection> {
   const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [], secrets: [] } };
-  const isLate = new AbortController();
-  const timer = setTimeout(() => isLate.abort(), setup.inspect_ms);
-  const late = once(isLate.signal, "abort").then(() => null);
+  const inThread: InThread = async (withheld, act) => {
+    const thread = startThread(bare, setup, { withheld });
+    thread.on("error", () => {});
+    try {
+      return await act(thread);
+    } finally {
+      end(thread, onStuck);
+    }
+  };
   try {
-    const result = await inspectAsItRuns(bare, setup, { late, onStuck });
-    if (result === null) return broken(await describeLate(bare, setup, onStuck));
-    return isTaskResult(result) ? result.inspection : broken(REPLACED);
+    const late = sleep(setup.inspect_ms, null, { ref: false });
+    const found = await importAsItRuns(inThread, late);
+    if (found !== null)
+      return isImported(found)
+        ? found.inspection
+        : broken("The flow replaced the answer of its thread");
+    const place = await inThread(NOTHING, (thread) =>
+      findBusyPlace(thread, bare.directory).catch(() => null),
+    );
+    return broken(describeLate(setup.inspect_ms, place));
   } catch (error) {
     return broken(reasonOf(error, spec));
-  } finally {
-    clearTimeout(timer);
   }
 }
 
-/** What ends an inspection that takes too long, and hears of a thread that goes on all the same. */
-interface Bounds {
-  readonly late: Promise<null>;
-  readonly onStuck: () => void;
-}
+/** Does something with a fresh thread, which is ended then. */
+type InThread = <T>(withheld: Withheld, act: (thread: Piscina) => Promise<T>) => Promise<T>;
 
 /**
  * What a flow declares is known only once it was imported: where its packages asked for more, they
  * are imported again without that, as they will be when the flow runs, until they ask for no more.
+ *
+ * @returns null where it was too late before the thread had a result
  */
-async function inspectAsItRuns(
-  bare: FlowSpec,
-  setup: RunnerSetup,
-  bounds: Bounds,
-): Promise<unknown> {
+async function importAsItRuns(inThread: InThread, late: Promise<null>): Promise<unknown> {
   for (let withheld = NOTHING; ;) {
-    const result = await inspectOnce(bare, setup, withheld, bounds);
-    if (!isTaskResult(result)) return result;
-    const { files, net } = result.lacking;
-    if (!(files && !withheld.files) && !(net && !withheld.net)) return result;
+    const found: unknown = await inThread(withheld, (thread) =>
+      Promise.race([thread.run(null), late]),
+    );
+    if (!isImported(found)) return found;
+    const { files, net } = found.lacking;
+    if (!(files && !withheld.files) && !(net && !withheld.net)) return found;
     withheld = { files: files || withheld.files, net: net || withheld.net };
-  }
-}
-
-/** @returns null where it was too late before the thread had a result */
-async function inspectOnce(
-  bare: FlowSpec,
-  setup: RunnerSetup,
-  withheld: Withheld,
-  { late, onStuck }: Bounds,
-): Promise<unknown> {
-  const thread = startThread(bare, setup, { ...INSPECTING, withheld, claims: newClaims() });
-  thread.on("error", () => {});
-  const task: Task = { type: "inspect" };
-  try {
-    return await Promise.race([thread.run(task), late]);
-  } finally {
-    end(thread, onStuck);
   }
 }
 
@@ -90,18 +82,21 @@ function end(thread: Piscina, onStuck: () => void): void {
 }
 
 /** Why it has not ended. */
-async function describeLate(
-  bare: FlowSpec,
-  setup: RunnerSetup,
-  onStuck: () => void,
-): Promise<string> {
-  const thread = startThread(bare, setup, { ...INSPECTING, claims: newClaims() });
-  thread.on("error", () => {});
-  const place = await findBusyPlace(thread, bare.directory).catch(() => null);
-  end(thread, onStuck);
+function describeLate(inspect_ms: number, place: string | null): string {
   const where =
     place === null ? "it waits for something at its top level" : `it was busy in ${place}`;
-  return `Importing the flow took longer than ${setup.inspect_ms / 1000} s: ${where}`;
+  return `Importing the flow took longer than ${inspect_ms / 1000} s: ${where}`;
+}
+
+/** A flow that got hold of its thread's channel could send anything as its task's result. */
+function isImported(value: unknown): value is Imported {
+  if (!isRecord(value) || !isRecord(value["inspection"])) return false;
+  const { lacking } = value;
+  return (
+    isRecord(lacking) &&
+    typeof lacking["files"] === "boolean" &&
+    typeof lacking["net"] === "boolean"
+  );
 }
 
 function broken(message: string): Inspection {

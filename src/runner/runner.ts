@@ -8,11 +8,9 @@ import type {
   ToRunner,
 } from "../shared/wire/protocol.ts";
 import { SealReader } from "../shared/wire/seal.ts";
-import { causeOf } from "./ending.ts";
-import { FlowThread } from "./flow-thread.ts";
+import { causeOf, FlowThread } from "./flow-thread.ts";
 import { inspectInThread } from "./inspection.ts";
-import { NativeLoad } from "./native-load.ts";
-import { NativeProbe } from "./native-probe.ts";
+import { NativeCalls } from "./native-calls.ts";
 import { testFlags } from "./thread-flags.ts";
 
 /**
@@ -26,8 +24,7 @@ const HEARTBEAT_MS = 500;
 /** The load of native calls is measured with each fourth heartbeat. */
 const HEARTBEATS_TO_LOAD = 4;
 
-const probe = new NativeProbe();
-const load = new NativeLoad();
+const native = new NativeCalls();
 let setup: RunnerSetup | null = null;
 const threads = new Map<number, FlowThread>();
 let heartbeats = 0;
@@ -114,12 +111,12 @@ function start(setup: RunnerSetup, message: ToRunner & { type: "start" }): void 
 }
 
 function heartbeat(): void {
-  const { waitedMs: native_wait_ms } = probe;
-  if (heartbeats % HEARTBEATS_TO_LOAD === 0) native_load = Math.round(load.measure() * 100);
+  const { waitedMs: native_wait_ms } = native;
+  if (heartbeats % HEARTBEATS_TO_LOAD === 0) native_load = Math.round(native.measureCores() * 100);
   heartbeats += 1;
   measure();
   send({ type: "heartbeat", rss_bytes, native_wait_ms, native_load });
-  probe.ask();
+  native.ask();
 }
 
 /** It reads a file, which cannot be opened where a flow has taken all that may be open. */

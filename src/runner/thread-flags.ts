@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import { IS_DENO } from "../shared/intrinsics.ts";
 import type { FlowSpec } from "../shared/wire/protocol.ts";
 
-/** The permission layer: the flags that a thread is started with. */
-
-/** False under Deno, where the permissions of the process are the layer. */
-export const HAS_PERMISSIONS = !("Deno" in globalThis);
+/**
+ * The permission layer: the flags that a thread is started with. Under Deno the permissions of the
+ * process are the layer.
+ */
 
 /**
  * Flags for threads of a flow version: it reads its folder, the program's and the packages,
@@ -15,18 +16,24 @@ export const HAS_PERMISSIONS = !("Deno" in globalThis);
  * @param connects to the server: it drops the network then, before the flow is loaded
  */
 export function flagsFor(spec: FlowSpec, readable: readonly string[], connects: boolean): string[] {
-  if (!HAS_PERMISSIONS) return [];
+  if (IS_DENO) return [];
   const packages = join(spec.plugins_dir, "node_modules");
   const read = [spec.directory, ...readable, ...spec.grants.read];
   if (existsSync(packages)) read.push(packages);
+  return [
+    ...restrictedTo(read),
+    ...spec.grants.write.map((path) => `--allow-fs-write=${path}`),
+    ...(spec.grants.net || connects ? ["--allow-net"] : []),
+    ...(spec.debug_port === undefined ? [] : DEBUGGED),
+  ];
+}
+
+function restrictedTo(read: readonly string[]): string[] {
   return [
     "--permission",
     "--no-experimental-sqlite",
     "--disable-warning=ExperimentalWarning",
     ...read.map((path) => `--allow-fs-read=${path}`),
-    ...spec.grants.write.map((path) => `--allow-fs-write=${path}`),
-    ...(spec.grants.net || connects ? ["--allow-net"] : []),
-    ...(spec.debug_port === undefined ? [] : DEBUGGED),
   ];
 }
 
@@ -56,14 +63,8 @@ require("node:net").connect(1, "127.0.0.1").on("error", ({ code, message }) => {
  * @throws {Error} naming what is open; a runner takes no runs then
  */
 export async function testFlags(readable: readonly string[]): Promise<void> {
-  if (!HAS_PERMISSIONS) return;
-  const flags = [
-    "--permission",
-    "--no-experimental-sqlite",
-    "--disable-warning=ExperimentalWarning",
-    "--allow-net",
-    ...readable.map((path) => `--allow-fs-read=${path}`),
-  ];
+  if (IS_DENO) return;
+  const flags = [...restrictedTo(readable), "--allow-net"];
   const open = await new Promise<unknown>((resolve, reject) => {
     const worker = new Worker(PROBE, { eval: true, env: {}, execArgv: flags });
     worker.once("message", resolve);

@@ -1,9 +1,9 @@
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Worker } from "node:worker_threads";
 import type { Piscina } from "piscina";
 import { isRecord } from "../shared/wire/protocol.ts";
-import type { Task } from "../shared/wire/thread-messages.ts";
 
 /** Where an import is that does not come back, as a profile of its processor time tells. */
 
@@ -39,8 +39,7 @@ interface ProfileNode {
  *   which nobody can look into; null where it waits without being busy, or the runtime does not tell
  */
 export async function findBusyPlace(thread: Piscina, directory: string): Promise<string | null> {
-  const task: Task = { type: "inspect" };
-  thread.run(task).catch(() => {});
+  thread.run(null).catch(() => {});
   const [worker] = thread.threads;
   const { startCpuProfile } = (worker ?? {}) as Partial<Worker>;
   if (worker === undefined || startCpuProfile === undefined) return null;
@@ -51,13 +50,12 @@ export async function findBusyPlace(thread: Piscina, directory: string): Promise
 
 /** @returns null where it takes longer */
 function within<T>(ms: number, act: Promise<T>): Promise<T | null> {
-  const late = new Promise<null>((resolve) => setTimeout(resolve, ms, null).unref());
-  return Promise.race([act, late]);
+  return Promise.race([act, sleep(ms, null, { ref: false })]);
 }
 
 async function takeProfile(worker: Worker): Promise<readonly ProfileNode[]> {
   const handle = await worker.startCpuProfile();
-  await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
+  await sleep(SAMPLE_MS);
   const profile: unknown = JSON.parse(await handle.stop());
   return isRecord(profile) && Array.isArray(profile["nodes"])
     ? (profile["nodes"] as ProfileNode[])

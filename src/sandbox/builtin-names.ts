@@ -3,20 +3,19 @@
  * (stand-ins.ts), and some plain data. test/sandbox/stand-ins.test.ts compares them with Node.
  */
 
+const DNS = `
+    lookup, lookupService, Resolver, getDefaultResultOrder, setDefaultResultOrder, setServers,
+    getServers, resolve, resolve4, resolve6, resolveAny, resolveCaa, resolveCname, resolveMx,
+    resolveNaptr, resolveNs, resolvePtr, resolveSoa, resolveSrv, resolveTlsa, resolveTxt, reverse`;
+
 /** Functions and classes of each module, with commas between them. */
 export const FUNCTIONS = {
   __proto__: null,
   child_process: "ChildProcess, exec, execFile, execFileSync, execSync, fork, spawn, spawnSync",
   cluster: "Worker, setupPrimary, setupMaster, fork, disconnect",
   dgram: "createSocket, Socket",
-  dns: `
-    lookup, lookupService, Resolver, getDefaultResultOrder, setDefaultResultOrder, setServers,
-    getServers, resolve, resolve4, resolve6, resolveAny, resolveCaa, resolveCname, resolveMx,
-    resolveNaptr, resolveNs, resolvePtr, resolveSoa, resolveSrv, resolveTlsa, resolveTxt, reverse`,
-  "dns/promises": `
-    lookup, lookupService, Resolver, getDefaultResultOrder, setDefaultResultOrder, setServers,
-    getServers, resolve, resolve4, resolve6, resolveAny, resolveCaa, resolveCname, resolveMx,
-    resolveNaptr, resolveNs, resolvePtr, resolveSoa, resolveSrv, resolveTlsa, resolveTxt, reverse`,
+  dns: DNS,
+  "dns/promises": DNS,
   domain: "Domain, createDomain, create",
   fs: `
     appendFile, appendFileSync, access, accessSync, chown, chownSync, chmod, chmodSync, close,
@@ -144,32 +143,15 @@ export const STATUS_CODES = {
   511: "Network Authentication Required",
 };
 
+const DNS_NAMES =
+  "NODATA FORMERR SERVFAIL NOTFOUND NOTIMP REFUSED BADQUERY BADNAME BADFAMILY BADRESP " +
+  "CONNREFUSED TIMEOUT FILE NOMEM DESTRUCTION BADSTR BADFLAGS NONAME BADHINTS NOTINITIALIZED " +
+  "LOADIPHLPAPI ADDRGETNETWORKPARAMS CANCELLED";
+
 /** Errors of DNS. */
 export const DNS_ERRORS = {
-  NODATA: "ENODATA",
-  FORMERR: "EFORMERR",
-  SERVFAIL: "ESERVFAIL",
-  NOTFOUND: "ENOTFOUND",
-  NOTIMP: "ENOTIMP",
-  REFUSED: "EREFUSED",
-  BADQUERY: "EBADQUERY",
-  BADNAME: "EBADNAME",
-  BADFAMILY: "EBADFAMILY",
-  BADRESP: "EBADRESP",
-  CONNREFUSED: "ECONNREFUSED",
-  TIMEOUT: "ETIMEOUT",
   EOF: "EOF",
-  FILE: "EFILE",
-  NOMEM: "ENOMEM",
-  DESTRUCTION: "EDESTRUCTION",
-  BADSTR: "EBADSTR",
-  BADFLAGS: "EBADFLAGS",
-  NONAME: "ENONAME",
-  BADHINTS: "EBADHINTS",
-  NOTINITIALIZED: "ENOTINITIALIZED",
-  LOADIPHLPAPI: "ELOADIPHLPAPI",
-  ADDRGETNETWORKPARAMS: "EADDRGETNETWORKPARAMS",
-  CANCELLED: "ECANCELLED",
+  ...Object.fromEntries(DNS_NAMES.split(" ").map((name) => [name, `E${name}`])),
 };
 
 /** Defaults of TLS. */

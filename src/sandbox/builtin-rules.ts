@@ -1,5 +1,5 @@
 import { Error, push } from "../shared/intrinsics.ts";
-import { lineFor, needOf, type Grantable } from "./builtins.ts";
+import { isGranted, lineFor, needOf, type Grantable } from "./builtins.ts";
 import { reduceHttp2 } from "./reduced-builtins.ts";
 import type { ThreadData } from "../shared/wire/thread-messages.ts";
 
@@ -16,14 +16,12 @@ export interface Needed {
 const { getBuiltinModule } = process;
 
 /** Whether a package gets the module itself. @param name without `node:` */
-export function isGiven({ inspecting, withheld, spec }: ThreadData, name: string): boolean {
+export function isGiven({ withheld, spec }: ThreadData, name: string): boolean {
   const need = needOf(name);
   if (need === "none" || need === "package") return true;
   if (need === "never") return false;
   // What a flow declares is not known before it was imported.
-  if (inspecting) return !withheld[need];
-  const { net, read, write } = spec.grants;
-  return need === "net" ? net : read.length + write.length > 0;
+  return withheld === null ? isGranted(spec.grants, need) : !withheld[need];
 }
 
 /**
@@ -46,7 +44,8 @@ export function requireBuiltin(
     );
   }
   if (need === "files" || need === "net") {
-    if (data.inspecting && (by !== null || isGiven(data, name))) push(needed, { need, name, by });
+    if (data.withheld !== null && (by !== null || isGiven(data, name)))
+      push(needed, { need, name, by });
     else if (!isGiven(data, name)) {
       throw new Error(
         `Cannot import "node:${name}" without a permission: add ${lineFor(need)} to the flow`,

@@ -1,3 +1,6 @@
+import { IS_DENO } from "../shared/intrinsics.ts";
+import type { Grants } from "../shared/wire/protocol.ts";
+
 /** Which of the runtime's own modules a flow can import, and what it must be granted for them. */
 
 /** What a flow can be granted. */
@@ -44,7 +47,7 @@ const NEEDS = {
   process: "none",
   tty: "none",
   // Each module of the older format has it as module.constructor; see loader.ts.
-  module: "Deno" in globalThis ? "never" : "package",
+  module: IS_DENO ? "never" : "package",
   fs: "files",
   "fs/promises": "files",
   dgram: "net",
@@ -60,6 +63,11 @@ const NEEDS = {
 /** What a flow must be granted to import a module. @param name without `node:` */
 export function needOf(name: string): Need {
   return NEEDS[name] ?? "never";
+}
+
+/** Whether a flow was granted a need, or declares it. */
+export function isGranted({ net, read, write }: Omit<Grants, "secrets">, need: Grantable): boolean {
+  return need === "net" ? net : read.length + write.length > 0;
 }
 
 /** The line that an author adds to be granted a need. */

@@ -7,14 +7,6 @@ import { fakeClocks } from "./fake-clocks.ts";
  * file, an operation) comes first.
  */
 
-interface Timer {
-  at: number;
-  readonly ms: number;
-  /** Whether it begins anew each time. */
-  readonly isInterval: boolean;
-  readonly act: () => void;
-}
-
 const require = createRequire(import.meta.url);
 const real = { setImmediate, setTimeout, resources: process.getActiveResourcesInfo.bind(process) };
 /** What keeps the thread alive whatever the flow does. */
@@ -23,7 +15,7 @@ const BUSY_MS = 5;
 
 let now = 0;
 let isAsking = (): boolean => false;
-const timers = new Set<Timer>();
+const timers = new Set<FakeTimer>();
 let isScheduled = false;
 
 /**
@@ -57,11 +49,11 @@ export function fakeTime(start: number, hasOperations: () => boolean): void {
 type Act = (...given: unknown[]) => void;
 
 function fakeTimeout(act: Act, ms?: number, ...given: unknown[]): FakeTimer {
-  return new FakeTimer(add(ms, false, () => act(...given)));
+  return new FakeTimer(ms, () => act(...given)).refresh();
 }
 
 function fakeInterval(act: Act, ms?: number, ...given: unknown[]): FakeTimer {
-  return new FakeTimer(add(ms, true, () => act(...given)));
+  return new FakeTimer(ms, () => act(...given), true).refresh();
 }
 
 function clear(timer: unknown): void {
@@ -70,11 +62,18 @@ function clear(timer: unknown): void {
 
 /** As much of a timer as flows use. */
 class FakeTimer {
-  readonly timer: Timer;
+  readonly #ms: number;
+  readonly #act: () => void;
+  /** Whether it begins anew each time. */
+  readonly #isInterval: boolean;
   #isClosed = false;
+  /** When it ends. */
+  at = 0;
 
-  constructor(timer: Timer) {
-    this.timer = timer;
+  constructor(ms: number | undefined, act: () => void, isInterval = false) {
+    this.#ms = ms !== undefined && ms >= 1 ? Math.trunc(ms) : 1;
+    this.#act = act;
+    this.#isInterval = isInterval;
   }
 
   ref(): this {
@@ -91,14 +90,27 @@ class FakeTimer {
 
   close(): this {
     this.#isClosed = true;
-    timers.delete(this.timer);
+    timers.delete(this);
     return this;
   }
 
-  /** Also one that has ended begins anew; one that was cleared does not. */
+  /**
+   * Begins behind others that end at the same time. Also one that has ended begins anew; one that was
+   * cleared does not.
+   */
   refresh(): this {
-    if (!this.#isClosed) begin(this.timer);
+    if (this.#isClosed) return this;
+    this.at = now + this.#ms;
+    timers.delete(this);
+    timers.add(this);
+    schedule();
     return this;
+  }
+
+  end(): void {
+    timers.delete(this);
+    if (this.#isInterval) this.refresh();
+    this.#act();
   }
 
   [Symbol.dispose](): void {
@@ -113,7 +125,7 @@ interface Options {
 function wait(ms?: number, value?: unknown, { signal }: Options = {}): Promise<unknown> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(abortOf(signal));
-    const timer = add(ms, false, () => resolve(value));
+    const timer = new FakeTimer(ms, () => resolve(value)).refresh();
     signal?.addEventListener("abort", () => {
       if (timers.delete(timer)) reject(abortOf(signal));
     });
@@ -130,7 +142,8 @@ async function* ticks(ms?: number, value?: unknown, options?: Options): AsyncGen
 function abortAfter(ms: number): AbortSignal {
   const controller = new AbortController();
   const message = "The operation was aborted due to timeout";
-  add(ms, false, () => controller.abort(new DOMException(message, "TimeoutError")));
+  const act = (): void => controller.abort(new DOMException(message, "TimeoutError"));
+  new FakeTimer(ms, act).refresh();
   return controller.signal;
 }
 
@@ -139,23 +152,6 @@ function abortOf({ reason }: AbortSignal): Error {
     name: "AbortError",
     code: "ABORT_ERR",
   });
-}
-
-function add(ms: number | undefined, isInterval: boolean, act: () => void): Timer {
-  return begin({ at: 0, ms: atLeastOne(ms), isInterval, act });
-}
-
-/** Behind others that end at the same time. */
-function begin(timer: Timer): Timer {
-  timer.at = now + timer.ms;
-  timers.delete(timer);
-  timers.add(timer);
-  schedule();
-  return timer;
-}
-
-function atLeastOne(ms: number | undefined): number {
-  return ms !== undefined && ms >= 1 ? Math.trunc(ms) : 1;
 }
 
 function schedule(): void {
@@ -171,10 +167,8 @@ function step(): void {
   const [first] = [...timers].sort((a, b) => a.at - b.at);
   if (first === undefined) return;
   now = Math.max(now, first.at);
-  timers.delete(first);
-  if (first.isInterval) begin(first);
   try {
-    first.act();
+    first.end();
   } finally {
     schedule();
   }

@@ -1,4 +1,4 @@
-import { exec, hasOwn, toUtf8 } from "../shared/intrinsics.ts";
+import { IS_DENO, exec, hasOwn, toUtf8 } from "../shared/intrinsics.ts";
 
 /**
  * The classes of `fetch`. Node makes them when one of them is first used, and loads all of its own
@@ -30,7 +30,6 @@ const STRICT = ["module", "module-typescript"];
 const NO_CODE = "json";
 
 const GLOBAL = globalThis;
-const IS_DENO = "Deno" in globalThis;
 const { isBuffer } = Buffer;
 /** Node's fetch keeps here what it sends with, from when its classes were made. */
 const DISPATCHER = Symbol.for("undici.globalDispatcher.1");
@@ -47,10 +46,4 @@ export function mayUseFetch(format: unknown, source: unknown): boolean {
 /** Whether they are there, whoever was the first to use them. */
 export function hasFetchClasses(): boolean {
   return IS_DENO || hasOwn(GLOBAL, DISPATCHER);
-}
-
-/** Whether to look at this global would make them. */
-export function isFetchClass(name: PropertyKey): boolean {
-  for (let at = 0; at < FETCH_CLASSES.length; at += 1) if (FETCH_CLASSES[at] === name) return true;
-  return false;
 }

@@ -10,8 +10,8 @@ import {
   getOwnPropertyDescriptor,
   getPrototypeOf,
   get,
-  hasOwn,
   keys,
+  own,
   push,
   setPrototypeOf,
   slice,
@@ -49,21 +49,15 @@ export function rawBodyOf({ input_value, raw_body_at, raw_body }: Job): string |
 
 /** The request as it came, with its URL under BASE_URL; key and tokens are already out of it. */
 export function toRequest(job: Job, input: unknown, signal: AbortSignal): Request {
-  const json = member(input, "json");
+  const json = own(input, "json");
   const body = rawBodyOf(job) ?? (json === undefined ? null : stringify(json));
-  const asked = member(input, "method");
+  const asked = own(input, "method");
   const method = typeof asked === "string" ? asked : body === null ? "GET" : "POST";
   const takesBody = method !== "GET" && method !== "HEAD";
   // The target is appended as text: resolved as a URL, "//host/" would leave BASE_URL's host.
   const url = new URL(job.base_url).origin + (job.target ?? "/");
-  const headers = toHeaders(member(input, "headers"));
+  const headers = toHeaders(own(input, "headers"));
   return new Request(url, { method, headers, signal, body: takesBody ? body : null });
-}
-
-/** A member of what was parsed: the input's own, and not one of a polluted prototype. */
-function member(value: unknown, name: string): unknown {
-  const has = typeof value === "object" && value !== null && hasOwn(value, name);
-  return has ? get(value, name) : undefined;
 }
 
 function toHeaders(given: unknown): Headers {
@@ -88,7 +82,8 @@ function toHeaders(given: unknown): Headers {
  */
 export async function fromResponse(
   response: unknown,
-  { method, maxBytes }: { readonly method: string; readonly maxBytes: number },
+  method: string,
+  maxBytes: number,
 ): Promise<string> {
   if (!(response instanceof Response)) {
     throw new TypeError(`The flow's fetch returned ${shown(response)}, expected a Response`);

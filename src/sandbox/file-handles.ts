@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import files from "node:fs";
 import {
+  IS_DENO,
   TypeError,
   WeakMap,
   WeakSet,
@@ -27,14 +28,13 @@ import {
 
 type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
 
-/** Node alone: Deno's own permissions hold its handles. */
-const HAS_CLASS = !("Deno" in globalThis);
 const natives = new WeakMap<object, object>();
 const closed = new WeakSet();
 
 /** A handle, which is closed: their class is not exported. Null where there is none to guard. */
 export async function openSample(): Promise<object | null> {
-  if (!HAS_CLASS) return null;
+  // Deno's own permissions hold its handles.
+  if (IS_DENO) return null;
   const sample = await files.promises.open(import.meta.filename);
   await sample.close();
   return sample;

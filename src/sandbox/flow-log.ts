@@ -130,11 +130,9 @@ inheritNothing(Labels);
 /** The log of whichever execution runs the calling code; null: none that goes on. */
 type FindLog = () => FlowLog | null;
 
-type Write = (level: LogLevel, values: readonly unknown[]) => void;
-
 /** Replaces `globalThis.console` by one that writes to the execution's log alone. */
 export function replaceConsole(find: FindLog): void {
-  const write: Write = (level, values) => find()?.write(level, values);
+  const write: FlowLog["write"] = (level, values) => find()?.write(level, values);
   const nothing = (): void => {};
   const info = (...values: unknown[]): void => write("info", values);
   const console = {
@@ -150,8 +148,7 @@ export function replaceConsole(find: FindLog): void {
     assert: (held: unknown, ...values: unknown[]) => {
       if (!held) write("error", ["Assertion failed:", format(values)]);
     },
-    ...makeCounts(find),
-    ...makeTimers(find),
+    ...makeLabelled(find),
     group: info,
     groupCollapsed: info,
     groupEnd: nothing,
@@ -173,48 +170,34 @@ function frames(): string {
   return typeof stack === "string" ? slice(stack, "Error".length) : "";
 }
 
-function makeCounts(find: FindLog) {
-  return {
-    count: (label = "default") => {
-      const name = `${label}`;
+/** What counts and times by labels. */
+function makeLabelled(find: FindLog) {
+  const labelled =
+    (act: (log: FlowLog, label: string, values: readonly unknown[]) => void) =>
+    (label: unknown = "default", ...values: unknown[]): void => {
+      const name = `${label as string}`;
       const log = find();
-      if (log === null) return;
-      const times = (log.labels.counts[name] ?? 0) + 1;
-      log.labels.counts[name] = times;
-      log.write("info", [`${name}: ${times}`]);
-    },
-    countReset: (label = "default") => {
-      const name = `${label}`;
-      const log = find();
-      if (log !== null) log.labels.counts[name] = undefined;
-    },
-  };
-}
-
-function makeTimers(find: FindLog) {
-  const elapsed = ({ labels }: FlowLog, name: string): string => {
+      if (log !== null) act(log, name, values);
+    };
+  const elapsed = ({ labels }: FlowLog, label: string): string => {
     const now = monotonicClock();
-    return `${name}: ${round(now - (labels.timers[name] ?? now))}ms`;
+    return `${label}: ${round(now - (labels.timers[label] ?? now))}ms`;
   };
   return {
-    time: (label = "default") => {
-      const name = `${label}`;
-      const log = find();
-      if (log !== null) log.labels.timers[name] = monotonicClock();
-    },
-    timeLog: (label = "default", ...values: unknown[]) => {
-      const name = `${label}`;
-      const log = find();
-      if (log === null) return;
-      const text = elapsed(log, name);
+    count: labelled((log, label) => {
+      const times = (log.labels.counts[label] ?? 0) + 1;
+      log.labels.counts[label] = times;
+      log.write("info", [`${label}: ${times}`]);
+    }),
+    countReset: labelled(({ labels }, label) => (labels.counts[label] = undefined)),
+    time: labelled(({ labels }, label) => (labels.timers[label] = monotonicClock())),
+    timeLog: labelled((log, label, values) => {
+      const text = elapsed(log, label);
       log.write("info", values.length === 0 ? [text] : [text, format(values)]);
-    },
-    timeEnd: (label = "default") => {
-      const name = `${label}`;
-      const log = find();
-      if (log === null) return;
-      log.write("info", [elapsed(log, name)]);
-      log.labels.timers[name] = undefined;
-    },
+    }),
+    timeEnd: labelled((log, label) => {
+      log.write("info", [elapsed(log, label)]);
+      log.labels.timers[label] = undefined;
+    }),
   };
 }

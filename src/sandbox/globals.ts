@@ -1,5 +1,5 @@
 import { Channel, tracingChannel } from "node:diagnostics_channel";
-import { Error, freeze } from "../shared/intrinsics.ts";
+import { IS_DENO, Error, freeze } from "../shared/intrinsics.ts";
 import { lineFor } from "./builtins.ts";
 import { pin } from "./pin.ts";
 
@@ -9,7 +9,7 @@ const NETWORK_CLASSES = ["WebSocket", "EventSource"];
  * Patched, they would hand the ports between thread and runner to a flow. Node's ports make no
  * event for a listener of their own, and loading its class would cost each thread 20 ms.
  */
-const PORT_CLASSES = [MessagePort, AbortSignal, ...("Deno" in globalThis ? [MessageEvent] : [])];
+const PORT_CLASSES = [MessagePort, AbortSignal, ...(IS_DENO ? [MessageEvent] : [])];
 
 /** The runtime's loader asks them what a module is, and where; and tells of what it loads. */
 const LOADER_CLASSES: readonly { readonly prototype: object }[] = [
@@ -37,21 +37,16 @@ export function closeGlobals(net: boolean): void {
   pin(Buffer);
   pin(Buffer.prototype);
   if (net) return;
-  const fetchError = refusalOf("fetch");
-  replace("fetch", async () => {
-    throw fetchError();
-  });
-  for (const name of NETWORK_CLASSES) {
-    const error = refusalOf(name);
+  replace("fetch", async () => refuse("fetch"));
+  for (const name of NETWORK_CLASSES)
     replace(
       name,
       class {
         constructor() {
-          throw error();
+          refuse(name);
         }
       },
     );
-  }
 }
 
 /** All flows of a runner would share them: one could keep a name that another waits for. */
@@ -78,9 +73,8 @@ function freezeChain(start: object): void {
   }
 }
 
-function refusalOf(name: string): () => Error {
-  const message = `Cannot use "${name}" without a permission: add ${lineFor("net")} to the flow`;
-  return () => new Error(message);
+function refuse(name: string): never {
+  throw new Error(`Cannot use "${name}" without a permission: add ${lineFor("net")} to the flow`);
 }
 
 /** Deleted first: to define over it the runtime would load its class, for 30 ms of each thread. */

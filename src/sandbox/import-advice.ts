@@ -5,8 +5,9 @@ import {
   defineProperty,
   endsWith,
   exec,
+  find,
+  firstOf,
   get,
-  includes,
   slice,
   startsWith,
 } from "../shared/intrinsics.ts";
@@ -19,37 +20,54 @@ const lstatSync = lstatSyncNow;
 const fileURLToPath = fileURLToPathNow;
 const WebUrl = URL;
 
-const NO_EXPORT = /'([^']+)' does not provide an export named '([^']+)'/;
-
-const TOO_EARLY = /^Cannot access '[^']+' before initialization$/;
-
-const NOT_DEFINED = /^Export '([^']+)' is not defined in module$/;
-
-const NO_ATTRIBUTE = 'needs an import attribute of "type: json"';
-
-interface Advice {
-  readonly words: string;
-  readonly instead: string;
+/** A message of the runtime that has an advice. */
+interface Mistake {
+  readonly message: RegExp;
+  /** What follows the message. */
+  readonly advice: string | ((found: RegExpExecArray) => string);
 }
 
 const FILE_OF_ITS_OWN = "put what is in it into a file of its own, and export it there";
 
-const UNERASABLE: readonly Advice[] = [
+const MISTAKES: readonly Mistake[] = [
   {
-    words: "TypeScript enum is not",
-    instead:
-      'write a constant: const Colour = { Red: "red" } as const, and its type: ' +
+    message: /'([^']+)' does not provide an export named '([^']+)'/,
+    advice: ({ 1: module = "", 2: name = "" }) => `. ${adviseOnExport(module, name)}`,
+  },
+  {
+    message: /^Export '([^']+)' is not defined in module$/,
+    advice: ({ 1: name }) => `. Where that is a type, write: export type { ${name} }`,
+  },
+  {
+    message: /^Cannot access '[^']+' before initialization$/,
+    advice: ". Where files import each other, put what both use into a third",
+  },
+  {
+    message: /needs an import attribute of "type: json"$/,
+    advice: '. Write: import NAME from "./FILE.json" with { type: "json" }',
+  },
+  {
+    message: /Identifier '\.default' has/,
+    advice: ". A file has one default export: remove the others",
+  },
+  unerasable(
+    /TypeScript enum is not/,
+    'write a constant: const Colour = { Red: "red" } as const, and its type: ' +
       "type Colour = (typeof Colour)[keyof typeof Colour]",
-  },
-  {
-    words: "parameter property is not",
-    instead: "declare the field in the class, and set it in the constructor",
-  },
-  { words: "namespace declaration is not", instead: FILE_OF_ITS_OWN },
-  { words: "`module` keyword is not", instead: FILE_OF_ITS_OWN },
-  { words: "import equals declaration is not", instead: 'write: import NAME from "MODULE"' },
-  { words: "export assignment is not", instead: "write: export default" },
+  ),
+  unerasable(
+    /parameter property is not/,
+    "declare the field in the class, and set it in the constructor",
+  ),
+  unerasable(/namespace declaration is not/, FILE_OF_ITS_OWN),
+  unerasable(/`module` keyword is not/, FILE_OF_ITS_OWN),
+  unerasable(/import equals declaration is not/, 'write: import NAME from "MODULE"'),
+  unerasable(/export assignment is not/, "write: export default"),
 ];
+
+function unerasable(message: RegExp, instead: string): Mistake {
+  return { message, advice: `: types are erased, and nothing else; ${instead}` };
+}
 
 /** What stands where a syntax is wrong: neither the engine nor the parser for types names a decorator. */
 export function adviseOnSyntax(message: string, found: string): string {
@@ -61,25 +79,13 @@ export function adviseOnSyntax(message: string, found: string): string {
 }
 
 /** The message of a failed import, with what to write instead where that is known. */
-export function adviseOn(message: string): string {
-  const noExport = exec(NO_EXPORT, message);
-  if (noExport !== null)
-    return `${message}. ${adviseOnExport(noExport[1] as string, noExport[2] as string)}`;
-  const undefinedName = exec(NOT_DEFINED, message);
-  if (undefinedName !== null)
-    return `${message}. Where that is a type, write: export type { ${undefinedName[1] as string} }`;
-  if (exec(TOO_EARLY, message) !== null)
-    return `${message}. Where files import each other, put what both use into a third`;
-  if (endsWith(message, NO_ATTRIBUTE))
-    return `${message}. Write: import NAME from "./FILE.json" with { type: "json" }`;
-  if (includes(message, "Identifier '.default' has"))
-    return `${message}. A file has one default export: remove the others`;
-  for (let at = 0; at < UNERASABLE.length; at += 1) {
-    const { words, instead } = UNERASABLE[at] as Advice;
-    if (includes(message, words))
-      return `${message}: types are erased, and nothing else; ${instead}`;
-  }
-  return message;
+export function adviseOn(told: string): string {
+  const advised = firstOf(MISTAKES, ({ message, advice }) => {
+    const found = exec(message, told);
+    if (found === null) return null;
+    return told + (typeof advice === "string" ? advice : advice(found));
+  });
+  return advised ?? told;
 }
 
 function adviseOnExport(module: string, name: string): string {
@@ -89,40 +95,30 @@ function adviseOnExport(module: string, name: string): string {
   return `Where that is a type, write: import type { ${name} } from "${module}"`;
 }
 
-interface Advised {
-  readonly endings: RegExp;
-  readonly instead: string;
-}
-
-const OTHER_FILES: readonly Advised[] = [
-  { endings: /\.[cm]?tsx?$/i, instead: "rename it to .ts" },
-  { endings: /\.[cm]?jsx?$/i, instead: "rename it to .js" },
+/** By the extensions of files that are neither code nor JSON; the last one is for all. */
+const OTHER_FILES: readonly { readonly extension: RegExp; readonly instead: string }[] = [
+  { extension: /\.[cm]?tsx?$/i, instead: "rename it to .ts" },
+  { extension: /\.[cm]?jsx?$/i, instead: "rename it to .js" },
   {
-    endings: /\.(?:json5|jsonc|ya?ml|toml)$/i,
+    extension: /\.(?:json5|jsonc|ya?ml|toml)$/i,
     instead: 'write it as .json, and import it with { type: "json" }',
   },
   {
-    endings: /\.wasm$/i,
+    extension: /\.wasm$/i,
     instead:
       "put its bytes into a .ts file as base64, and compile them there: " +
       'new WebAssembly.Module(Buffer.from("...", "base64"))',
   },
+  { extension: /$/, instead: "put its text into a .ts file: export default `...`" },
 ];
 
-/** Why a file of the flow's folder cannot be imported that is neither code nor JSON. */
+/** Why a file of the flow's folder cannot be imported. */
 export function describeFile(path: string): string {
+  const other = find(OTHER_FILES, ({ extension }) => exec(extension, path) !== null);
   return (
     `Cannot import "${path}": flows import .ts, .mts, .js, .mjs, .cjs and .json files; ` +
-    adviseOnFile(path)
+    `${other?.instead}`
   );
-}
-
-function adviseOnFile(path: string): string {
-  for (let at = 0; at < OTHER_FILES.length; at += 1) {
-    const { endings, instead } = OTHER_FILES[at] as Advised;
-    if (exec(endings, path) !== null) return instead;
-  }
-  return "put its text into a .ts file: export default `...`";
 }
 
 const REGISTRY = /^(npm|jsr):\/?((?:@[^/@]+\/)?[^/@]+)/;
@@ -146,7 +142,8 @@ export function describeUrl(specifier: string): string {
 const REMOTE = /^https?:/;
 
 const ENDINGS = [".ts", ".mts", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.js"];
-const JS_ENDING = /\.m?js$/;
+const ENDINGS_OF_FOLDER = ["index.ts", "index.js"];
+const JS_ENDING = /\.(m?)js$/;
 
 /**
  * How the specifier of a file that is not there was meant: with an extension, or with that of
@@ -157,18 +154,13 @@ const JS_ENDING = /\.m?js$/;
 export function findMeant(specifier: string, path: string): string | null {
   const js = exec(JS_ENDING, path);
   if (js !== null) {
-    const ending = js[0] === ".mjs" ? ".mts" : ".ts";
-    if (existsSync(slice(path, 0, -js[0].length) + ending))
-      return slice(specifier, 0, -js[0].length) + ending;
+    const { length } = js[0];
+    const ending = `.${js[1]}ts`;
+    if (existsSync(slice(path, 0, -length) + ending)) return slice(specifier, 0, -length) + ending;
   }
-  const isFolder = endsWith(specifier, "/");
-  for (let at = 0; at < ENDINGS.length; at += 1) {
-    const ending = ENDINGS[at] as string;
-    if (isFolder && !startsWith(ending, "/")) continue;
-    const name = isFolder ? slice(ending, 1) : ending;
-    if (existsSync(path + name)) return specifier + name;
-  }
-  return null;
+  const endings = endsWith(specifier, "/") ? ENDINGS_OF_FOLDER : ENDINGS;
+  const ending = find(endings, (ending) => existsSync(path + ending));
+  return ending === undefined ? null : specifier + ending;
 }
 
 const PACKAGE = /^(?:@[^/]+\/)?[^./@][^/]*/;

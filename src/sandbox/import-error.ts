@@ -6,8 +6,10 @@ import {
   Error,
   endsWith,
   exec,
-  get,
+  find,
+  firstOf,
   indexOf,
+  join,
   push,
   setForEach,
   setSize,
@@ -15,10 +17,9 @@ import {
   startsWith,
 } from "../shared/intrinsics.ts";
 import { adviseOn, adviseOnSyntax } from "./import-advice.ts";
-import { toScript } from "./module-script.ts";
 import type { Imports } from "./modules.ts";
 import type { FlowSpec } from "../shared/wire/protocol.ts";
-import { linesOf, relative, toMessage, toStack } from "./text.ts";
+import { linesOf, relative, toMessage, valueOf } from "./text.ts";
 
 const readFileSync = readFileSyncNow;
 const Script = ScriptNow;
@@ -46,10 +47,10 @@ export function importError(
   const { directory } = spec;
   const first = linesOf(relative(toMessage(error), directory, []))[0] as string;
   const wrapped = exec(WRAPPED, first);
-  const message = adviseOn(wrapped === null ? first : (wrapped[2] as string));
-  if (nameOf(error) !== "SyntaxError" && wrapped?.[1] !== "SyntaxError")
+  const told = wrapped?.[2] ?? first;
+  const message = adviseOn(told);
+  if (valueOf(error, "name") !== "SyntaxError" && wrapped?.[1] !== "SyntaxError")
     return withOrigin(message, findOrigin(error, spec), imports);
-  const told = wrapped === null ? first : (wrapped[2] as string);
   const at = placeOf(error) ?? findPlace(imports, told);
   if (at === null) return message;
   return `${relative(at, directory, [])}: ${adviseOnSyntax(message, characterAt(at))}`;
@@ -80,32 +81,14 @@ function characterAt(place: string): string {
   }
 }
 
-function nameOf(error: unknown): unknown {
-  try {
-    return typeof error === "object" && error !== null ? get(error, "name") : null;
-  } catch {
-    return null;
-  }
-}
-
 /** `file:line:column` out of a stack that starts with the line and has a caret below it. */
 function placeOf(error: unknown): string | null {
   const lines = linesOf(stackOf(error));
   const paths = exec(PLACE, lines[0] as string);
-  if (paths === null) return firstFrame(lines);
-  for (let at = 1; at < lines.length; at += 1) {
-    const line = lines[at] as string;
-    if (exec(CARET, line) !== null) return `${paths[1]}:${paths[2]}:${indexOf(line, "^") + 1}`;
-  }
-  return `${paths[1]}:${paths[2]}`;
-}
-
-function firstFrame(lines: readonly string[]): string | null {
-  for (let at = 0; at < lines.length; at += 1) {
-    const frame = exec(FRAME, lines[at] as string);
-    if (frame !== null) return frame[1] as string;
-  }
-  return null;
+  if (paths === null) return firstOf(lines, (line) => exec(FRAME, line)?.[1] ?? null);
+  const place = `${paths[1]}:${paths[2]}`;
+  const caret = find(lines, (line) => exec(CARET, line) !== null);
+  return caret === undefined ? place : `${place}:${indexOf(caret, "^") + 1}`;
 }
 
 const STEP = /^\s+at /;
@@ -115,15 +98,10 @@ function findOrigin(
   error: unknown,
   { directory, plugins_dir }: Pick<FlowSpec, "directory" | "plugins_dir">,
 ): string | null {
-  const lines = linesOf(stackOf(error));
-  for (let at = 1; at < lines.length; at += 1) {
-    const line = lines[at] as string;
-    if (exec(STEP, line) === null) continue;
-    const place =
-      placeBelow(line, directory, "") ?? placeBelow(line, plugins_dir, `${PACKAGES}${sep}`);
-    if (place !== null) return place;
-  }
-  return null;
+  return firstOf(linesOf(stackOf(error)), (line) => {
+    if (exec(STEP, line) === null) return null;
+    return placeBelow(line, directory, "") ?? placeBelow(line, plugins_dir, `${PACKAGES}${sep}`);
+  });
 }
 
 /** The program's own files may lie in a folder below `PLUGINS_DIR`, or beside it with a longer name. */
@@ -135,12 +113,8 @@ function placeBelow(line: string, directory: string, within: string): string | n
 }
 
 function stackOf(error: unknown): string {
-  try {
-    const stack: unknown = typeof error === "object" && error !== null ? get(error, "stack") : "";
-    return typeof stack === "string" ? stack : "";
-  } catch {
-    return toStack(error);
-  }
+  const stack = valueOf(error, "stack");
+  return typeof stack === "string" ? stack : "";
 }
 
 /** The engine does not tell where a module's syntax is wrong. */
@@ -149,11 +123,8 @@ function findPlace({ files }: Imports, told: string): string | null {
   setForEach(files, (file) => {
     if (exec(CODE, file) !== null) push(code, file);
   });
-  for (let at = 0; at < code.length; at += 1) {
-    const place = placeIn(code[at] as string, told);
-    if (place !== null) return place;
-  }
-  return code.length === 1 ? (code[0] as string) : null;
+  const only = code.length === 1 ? (code[0] as string) : null;
+  return firstOf(code, (file) => placeIn(file, told)) ?? only;
 }
 
 /** Of a fault that the parser for types finds, or of this one where a script has it too. */
@@ -170,4 +141,28 @@ function placeIn(file: string, told: string): string | null {
     if (toMessage(error) === told) return placeOf(error);
   }
   return null;
+}
+
+const IMPORT = /^\s*import\b(?!\s*[.(])/;
+const REEXPORT = /^\s*export\s*[{*]/;
+const DEFAULT = /^export default /;
+const EXPORT = /^export (?=async|class|const|function|let|var)/;
+
+/**
+ * The engine tells the place of a wrong script, and none of a wrong module: so a module is made a
+ * script, with each line and column where it was, below one line too many.
+ */
+function toScript(module: string): string {
+  const lines = linesOf(module);
+  const kept: string[] = [`(async () => { "use strict";`];
+  for (let at = 0; at < lines.length; at += 1) push(kept, withoutModule(lines[at] as string));
+  push(kept, "})");
+  return join(kept, "\n");
+}
+
+function withoutModule(line: string): string {
+  if (exec(IMPORT, line) !== null || exec(REEXPORT, line) !== null) return "";
+  if (exec(DEFAULT, line) !== null)
+    return `_ =            ${slice(line, "export default ".length)}`;
+  return exec(EXPORT, line) === null ? line : `       ${slice(line, "export ".length)}`;
 }

@@ -1,17 +1,18 @@
 import { pathToFileURL } from "node:url";
+import { find, some } from "../shared/intrinsics.ts";
 import { NoFlowError, toManifest, type Declaration } from "../shared/manifest.ts";
 import type { Inspection } from "../shared/wire/protocol.ts";
-import { lineFor, type Grantable } from "./builtins.ts";
+import { isGranted, lineFor, type Grantable } from "./builtins.ts";
 import { importError } from "./import-error.ts";
 import type { Imports } from "./modules.ts";
 import { describeSchemas } from "./schema-text.ts";
 import { relative, toStack } from "./text.ts";
-import type { TaskResult, ThreadData, Withheld } from "../shared/wire/thread-messages.ts";
+import type { Imported, ThreadData, Withheld } from "../shared/wire/thread-messages.ts";
 
 const NOTHING: Withheld = { files: false, net: false };
 
 /** Imports the flow and tells what it is. */
-export async function inspect(data: ThreadData, imports: Imports): Promise<TaskResult> {
+export async function inspect(data: ThreadData, imports: Imports): Promise<Imported> {
   const { directory, entry } = data.spec;
   const { href } = pathToFileURL(entry);
   try {
@@ -31,30 +32,24 @@ export async function inspect(data: ThreadData, imports: Imports): Promise<TaskR
   }
 }
 
-function toResult(inspection: Inspection, lacking = NOTHING): TaskResult {
-  return { type: "inspected", inspection, lacking };
+function toResult(inspection: Inspection, lacking = NOTHING): Imported {
+  return { inspection, lacking };
 }
 
 function missingPermission({ needed }: Imports, manifest: Declaration): string | null {
-  for (let at = 0; at < needed.length; at += 1) {
-    const { need, name, by } = needed[at] as Imports["needed"][number];
-    if (by === null || declares(manifest, need)) continue;
-    return `"${by}" imports "node:${name}" without a permission: add ${lineFor(need)} to the flow`;
-  }
-  return null;
-}
-
-function declares({ permissions }: Declaration, need: Grantable): boolean {
-  const { net, read, write } = permissions;
-  return need === "net" ? net : read.length + write.length > 0;
+  const missing = find(
+    needed,
+    ({ need, by }) => by !== null && !isGranted(manifest.permissions, need),
+  );
+  if (missing === undefined) return null;
+  const { need, name, by } = missing;
+  return `"${by}" imports "node:${name}" without a permission: add ${lineFor(need)} to the flow`;
 }
 
 /** What packages have asked for, and the flow does not declare. */
 function findLacking({ needed }: Imports, manifest: Declaration): Withheld {
-  const lacking = { files: false, net: false };
-  for (let at = 0; at < needed.length; at += 1) {
-    const { need, by } = needed[at] as Imports["needed"][number];
-    if (by === null && !declares(manifest, need)) lacking[need] = true;
-  }
-  return lacking;
+  const lacks = (what: Grantable): boolean =>
+    some(needed, ({ need, by }) => by === null && need === what) &&
+    !isGranted(manifest.permissions, what);
+  return { files: lacks("files"), net: lacks("net") };
 }

@@ -35,18 +35,15 @@ export async function connectLine(address: LineAddress, receive: Receive): Promi
   const frames = new FrameReader("");
   const buffer = Buffer.alloc(CHUNK);
   const callback = (length: number): boolean => {
-    const texts = readFrames(length);
+    let texts: readonly string[] = [];
+    try {
+      texts = frames.complete(opener.open(subarray(buffer, 0, length)));
+    } catch {
+      // Where nothing more can be read the thread is of no use: the server has it ended.
+      destroy(socket);
+    }
     for (let at = 0; at < texts.length; at += 1) receive(decode(texts[at] as string));
     return true;
-  };
-  /** Where nothing more can be read the thread is of no use: the server has it ended. */
-  const readFrames = (length: number): string[] => {
-    try {
-      return frames.complete(opener.open(subarray(buffer, 0, length)));
-    } catch {
-      destroy(socket);
-      return [];
-    }
   };
   const socket = new Socket({ onread: { buffer, callback } });
   await new Promise<void>((resolve, reject) => {

@@ -1,12 +1,14 @@
 import ModuleNow, { syncBuiltinESMExports } from "node:module";
 import { resolve as resolveNow, sep as separator } from "node:path";
 import {
+  IS_DENO,
   TypeError,
   apply,
   freeze,
   includes,
   push,
   slice,
+  some,
   startsWith,
 } from "../shared/intrinsics.ts";
 
@@ -48,7 +50,7 @@ export interface LoaderRules {
 
 /** Reach the loader, files or other modules without asking the hooks. */
 const DANGEROUS = [
-  ...("Deno" in globalThis ? ["createRequire"] : []),
+  ...(IS_DENO ? ["createRequire"] : []),
   "enableCompileCache",
   "findPackageJSON",
   "findSourceMap",
@@ -68,7 +70,6 @@ const Module = ModuleNow;
 const { isBuiltin } = Module;
 const sep: string = separator;
 const resolvePath = resolveNow;
-const IS_DENO = "Deno" in globalThis;
 
 /**
  * Call after the hooks are set, and before any code of a flow is loaded. What was changed of other
@@ -79,10 +80,7 @@ export function closeLoader(rules: LoaderRules): void {
     Object.defineProperty(Module, name, { value: undefined, configurable: true, writable: true });
   forgetModules();
   // Deno's loader is its own: its permissions hold it.
-  if (IS_DENO) {
-    syncBuiltinESMExports();
-    return;
-  }
+  if (IS_DENO) return syncBuiltinESMExports();
   const loader = Module as unknown as Loader;
   loader._load = guardLoad(loader._load, rules);
   loader._findPath = guardSearch(loader._findPath, rules);
@@ -160,14 +158,11 @@ function guardCompile(compile: Compile, { folders, made }: LoaderRules): Compile
 /** As a path it stays beside the working folder: with a way up it could lead to the program. */
 function isMade(made: readonly string[], name: unknown): boolean {
   if (typeof name !== "string" || includes(name, "/..") || includes(name, "\\")) return false;
-  for (let at = 0; at < made.length; at += 1) if (startsWith(name, made[at] as string)) return true;
-  return false;
+  return some(made, (begin) => startsWith(name, begin));
 }
 
 function isInside(folders: readonly string[], path: unknown): boolean {
   if (typeof path !== "string") return false;
   const resolved = `${resolvePath(path)}${sep}`;
-  for (let at = 0; at < folders.length; at += 1)
-    if (startsWith(resolved, folders[at] as string)) return true;
-  return false;
+  return some(folders, (folder) => startsWith(resolved, folder));
 }

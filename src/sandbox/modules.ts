@@ -13,6 +13,7 @@ import {
 } from "node:path";
 import { fileURLToPath as fileURLToPathNow, pathToFileURL } from "node:url";
 import {
+  IS_DENO,
   Error,
   decodeURIComponent,
   encodeURIComponent,
@@ -49,7 +50,6 @@ import type { ThreadData } from "../shared/wire/thread-messages.ts";
 // What is imported by its name changes with what a flow does to the module that exports it.
 const [isBuiltin, fileURLToPath] = [isBuiltinNow, fileURLToPathNow];
 const [dirname, extname, resolvePath] = [dirnameNow, extnameNow, resolveNow];
-const IS_DENO = "Deno" in globalThis;
 
 const SUBSTITUTE = "flowhook-substitute:";
 const REFUSED = "flowhook-refused:";

@@ -12,12 +12,11 @@ import {
   Promise,
   String,
   byteLength,
-  get,
-  hasOwn,
   mapDelete,
   mapGet,
   mapSet,
   mapSize,
+  own,
 } from "../shared/intrinsics.ts";
 import { parseExactly } from "../shared/parse-exactly.ts";
 import type { FlowLog } from "./flow-log.ts";
@@ -29,13 +28,6 @@ import { requireShallow } from "./webhook-response.ts";
 
 /** Operations of one thread that wait for their answer at the same time. */
 const MAX_WAITING = 100;
-
-export interface Operations {
-  start_execution(flow: unknown, input_value?: unknown, options?: unknown): Promise<unknown>;
-  setting(name: unknown): Promise<unknown>;
-  set_setting(name: unknown, value: unknown): Promise<void>;
-  secret(name: unknown): Promise<unknown>;
-}
 
 /** Asks the server over the wall; answers arrive by number. */
 export interface OperationClient {
@@ -118,7 +110,7 @@ export function makeOperations(
   execution: Asking,
   client: OperationClient,
   max_input_bytes: number,
-): Operations {
+) {
   const { job, pending, log } = execution;
   const settled = (failure: string | null): void => {
     pending.count -= 1;
@@ -139,7 +131,7 @@ export function makeOperations(
     return answer;
   };
   return {
-    start_execution: async (flow, input_value, options) =>
+    start_execution: async (flow: unknown, input_value?: unknown, options?: unknown) =>
       await ask(
         "start_execution",
         flow,
@@ -148,11 +140,11 @@ export function makeOperations(
           : toText("start_execution", input_value, max_input_bytes, log),
         toWait(options),
       ),
-    setting: async (name) => await ask("setting", name, null),
-    set_setting: async (name, value) => {
+    setting: async (name: unknown) => await ask("setting", name, null),
+    set_setting: async (name: unknown, value: unknown) => {
       await ask("set_setting", name, toText("set_setting", value ?? null, MAX_SETTING_BYTES, log));
     },
-    secret: async (name) => {
+    secret: async (name: unknown) => {
       const value = await ask("secret", name, null);
       if (value === null) log.write("info", [toUnsetMessage(String(name))]);
       return value;
@@ -167,8 +159,7 @@ function toUnsetMessage(name: string): string {
 
 function toWait(options: unknown): boolean {
   if (options === undefined) return false;
-  const isObject = typeof options === "object" && options !== null;
-  const wait: unknown = isObject && hasOwn(options, "wait") ? get(options, "wait") : null;
+  const wait = own(options, "wait");
   if (typeof wait === "boolean") return wait;
   throw new TypeError(`start_execution takes { wait: true } as its options, not ${shown(options)}`);
 }

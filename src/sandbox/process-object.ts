@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { Error, String, apply, get } from "../shared/intrinsics.ts";
+import { IS_DENO, Error, String, apply, get } from "../shared/intrinsics.ts";
 
 /**
  * What a flow sees as `process`: an object of its own with the few harmless members, not the
@@ -51,7 +51,6 @@ const UNSET = [
 const TOLD = ["argv", "execArgv", "execPath", "ppid", "title", "stdout", "stderr"];
 
 /** Its process is an object of another make, which its permissions hold. */
-const IS_DENO = "Deno" in globalThis;
 
 /** Where what a flow prints past the console goes. */
 export type Print = (level: "info" | "warn" | "error", text: string) => void;
@@ -80,10 +79,7 @@ export function replaceProcess(print: Print): void {
 }
 
 function makeSubstitute(real: NodeJS.Process, print: Print): object {
-  const version = real.version;
-  const platform = real.platform;
-  const arch = real.arch;
-  const { hrtime, nextTick, uptime, memoryUsage } = real;
+  const { version, platform, arch, hrtime, nextTick, uptime, memoryUsage } = real;
   const bigint = hrtime.bigint.bind(hrtime);
   const substitute = {
     env: {},

@@ -1,6 +1,9 @@
 import {
+  IS_DENO,
+  contains,
   defineProperty,
   endsWith,
+  find,
   getOwnPropertyDescriptor,
   getPrototypeOf,
   hasOwn,
@@ -8,7 +11,7 @@ import {
   push,
   slice,
 } from "../shared/intrinsics.ts";
-import { FETCH_CLASSES, hasFetchClasses, isFetchClass } from "./fetch-classes.ts";
+import { FETCH_CLASSES, hasFetchClasses } from "./fetch-classes.ts";
 import { freezeAll } from "./frozen-objects.ts";
 import { findFetchClasses, type Shared, type SharedObjects } from "./shared-objects.ts";
 
@@ -22,26 +25,17 @@ import { findFetchClasses, type Shared, type SharedObjects } from "./shared-obje
 /** One shared object that stays open, as it was, with its name for messages. */
 interface Holder {
   readonly name: string;
-  readonly object: object;
+  readonly object: Readonly<Record<PropertyKey, unknown>>;
   readonly prototype: object | null;
   readonly keys: readonly PropertyKey[];
   /** For each key its value, its getter, or LAZY where that makes a value when it is first used. */
   readonly values: readonly unknown[];
-  readonly plain: Plain;
-  readonly count: Count;
-}
-
-/** How many members it has; of many only those that a loop meets. */
-interface Count {
+  /** Members that can change and have a value, which is compared by a look at each. */
+  readonly plainKeys: readonly PropertyKey[];
+  readonly plainValues: readonly unknown[];
+  /** Whether it has many members: only those that a loop meets are counted. */
   readonly isListed: boolean;
-  readonly members: number;
-}
-
-/** Values that are compared by a look at each. */
-interface Plain {
-  readonly object: Readonly<Record<PropertyKey, unknown>>;
-  readonly keys: readonly PropertyKey[];
-  readonly values: readonly unknown[];
+  readonly count: number;
 }
 
 const LAZY = Symbol("lazy");
@@ -54,7 +48,6 @@ const FETCH = "what there is of fetch";
 const LONG_MS = 20;
 
 const GLOBAL = globalThis;
-const IS_DENO = "Deno" in globalThis;
 
 /** After so many short runs the descriptors of one open object are compared. */
 const RUNS_EACH = 8;
@@ -123,13 +116,9 @@ export class Realm {
     return null;
   }
 
-  /** Whether a value is another one, or there are more or fewer members. */
   #isTouched(): boolean {
-    for (let at = 0; at < this.#holders.length; at += 1) {
-      const { plain, count } = this.#holders[at] as Holder;
-      if (isChanged(plain) || countMembers(plain.object, count.isListed) !== count.members)
-        return true;
-    }
+    for (let at = 0; at < this.#holders.length; at += 1)
+      if (isTouched(this.#holders[at] as Holder)) return true;
     return false;
   }
 }
@@ -142,9 +131,7 @@ function lockValues(keys: readonly PropertyKey[]): void {
     const key = keys[at] as PropertyKey;
     const found = findOpen(key);
     if (found === null || !hasOwn(found, "value")) continue;
-    const { value, enumerable } = found;
-    const locked = { __proto__: null, value, enumerable, writable: false, configurable: false };
-    defineProperty(GLOBAL, key, locked as PropertyDescriptor);
+    lock(key, found, { value: found.value as unknown, writable: false });
   }
 }
 
@@ -154,10 +141,13 @@ function lockAccessors(keys: readonly PropertyKey[]): void {
     const key = keys[at] as PropertyKey;
     const found = findOpen(key);
     if (found === null || hasOwn(found, "value") || !isReplaceable(key, found.set)) continue;
-    const { get, enumerable } = found;
-    const locked = { __proto__: null, get, set: undefined, enumerable, configurable: false };
-    defineProperty(GLOBAL, key, locked as unknown as PropertyDescriptor);
+    lock(key, found, { get: found.get, set: undefined });
   }
+}
+
+function lock(key: PropertyKey, { enumerable }: PropertyDescriptor, held: object): void {
+  const locked = { __proto__: null, ...held, enumerable, configurable: false };
+  defineProperty(GLOBAL, key, locked as PropertyDescriptor);
 }
 
 /** A member of `globalThis` that can be replaced. */
@@ -187,44 +177,48 @@ function areMade(classes: readonly Shared[]): boolean {
 
 /** A class of `fetch` that to look at would make. */
 function isUnmade(object: object, key: PropertyKey): boolean {
-  return object === GLOBAL && !hasFetchClasses() && isFetchClass(key);
+  return object === GLOBAL && !hasFetchClasses() && contains(FETCH_CLASSES, key);
 }
 
 function toHolder(name: string, object: object): Holder {
   const keys = ownKeys(object);
   const values: unknown[] = [];
+  const plainKeys: PropertyKey[] = [];
+  const plainValues: unknown[] = [];
   for (let at = 0; at < keys.length; at += 1) {
     const key = keys[at] as PropertyKey;
     const found = isUnmade(object, key) ? undefined : getOwnPropertyDescriptor(object, key);
     // Classes of the web are made when they are first asked for.
     const isLazy = object === GLOBAL && (found === undefined || found.get !== undefined);
     push(values, isLazy ? LAZY : valueOf(found));
+    if (found === undefined || !isPlain(found)) continue;
+    push(plainKeys, key);
+    push(plainValues, found.value);
   }
   const isListed = keys.length > MANY;
-  const count = { isListed, members: countMembers(object, isListed) };
-  const plain = toPlain(object, keys);
-  return { name, object, prototype: getPrototypeOf(object), keys, values, plain, count };
+  return {
+    name,
+    object: object as Holder["object"],
+    prototype: getPrototypeOf(object),
+    keys,
+    values,
+    plainKeys,
+    plainValues,
+    isListed,
+    count: countMembers(object, isListed),
+  };
 }
 
-function toPlain(object: object, all: readonly PropertyKey[]): Plain {
-  const keys: PropertyKey[] = [];
-  const values: unknown[] = [];
-  for (let at = 0; at < all.length; at += 1) {
-    const key = all[at] as PropertyKey;
-    if (isUnmade(object, key)) continue;
-    const found = getOwnPropertyDescriptor(object, key);
-    if (found === undefined || !hasOwn(found, "value") || found.value !== found.value) continue;
-    if (found.writable === false && found.configurable === false) continue;
-    push(keys, key);
-    push(values, found.value);
-  }
-  return { object: object as Plain["object"], keys, values };
+function isPlain(found: PropertyDescriptor): boolean {
+  if (!hasOwn(found, "value") || found.value !== found.value) return false;
+  return found.writable !== false || found.configurable !== false;
 }
 
-function isChanged({ object, keys, values }: Plain): boolean {
-  for (let at = 0; at < keys.length; at += 1)
-    if (object[keys[at] as PropertyKey] !== values[at]) return true;
-  return false;
+/** Whether a value is another one, or there are more or fewer members. */
+function isTouched({ object, plainKeys, plainValues, isListed, count }: Holder): boolean {
+  for (let at = 0; at < plainKeys.length; at += 1)
+    if (object[plainKeys[at] as PropertyKey] !== plainValues[at]) return true;
+  return countMembers(object, isListed) !== count;
 }
 
 function countMembers(object: object, isListed: boolean): number {
@@ -264,21 +258,9 @@ function findDifference(
   found: readonly PropertyKey[],
   known: readonly PropertyKey[],
 ): string {
-  const key = findMissing(found, known) ?? findMissing(known, found);
+  const key =
+    find(found, (key) => !contains(known, key)) ?? find(known, (key) => !contains(found, key));
   return key === undefined ? name : nameOf(name, key);
-}
-
-/** The first of some keys that is not among others. */
-function findMissing(
-  keys: readonly PropertyKey[],
-  others: readonly PropertyKey[],
-): PropertyKey | undefined {
-  for (let at = 0; at < keys.length; at += 1) {
-    let other = 0;
-    while (other < others.length && others[other] !== keys[at]) other += 1;
-    if (other === others.length) return keys[at];
-  }
-  return undefined;
 }
 
 function nameOf(holder: string, key: PropertyKey): string {

@@ -1,7 +1,7 @@
 import asyncHooks from "node:async_hooks";
 import os from "node:os";
 import tty from "node:tty";
-import { stringify } from "../shared/intrinsics.ts";
+import { IS_DENO, stringify } from "../shared/intrinsics.ts";
 
 /**
  * Modules of the runtime of which a flow gets the harmless part. `async_hooks` would hand out the
@@ -11,15 +11,13 @@ import { stringify } from "../shared/intrinsics.ts";
 
 const { constants } = os;
 
-/** Deno's modules are its own, and are held by its permissions. */
-const CAN_REDUCE = !("Deno" in globalThis);
-
 /**
  * Takes the rest out of the modules themselves, so that whoever gets hold of one has no more. Call
- * before any code of the flow is loaded, and tell the runtime of it (syncBuiltinESMExports).
+ * before any code of the flow is loaded, and tell the runtime of it (syncBuiltinESMExports). Deno's
+ * modules are its own, and are held by its permissions.
  */
 export function reduceBuiltins(): void {
-  if (!CAN_REDUCE) return;
+  if (IS_DENO) return;
   keepOnly(asyncHooks, ["AsyncLocalStorage", "AsyncResource"]);
   keepOnly(os, []);
   keepOnly(tty, []);
@@ -27,7 +25,7 @@ export function reduceBuiltins(): void {
 
 /** Apart from the others: few flows need it, and it takes its time to load. */
 export function reduceHttp2(http2: object): void {
-  if (!CAN_REDUCE) return;
+  if (IS_DENO) return;
   for (const name of ["createServer", "createSecureServer", "performServerHandshake"])
     Reflect.set(http2, name, undefined);
 }

@@ -1,4 +1,4 @@
-import { get, getPrototypeOf, hasOwn, isArray, keys } from "../shared/intrinsics.ts";
+import { contains, get, getPrototypeOf, hasOwn, isArray, keys, own } from "../shared/intrinsics.ts";
 
 /** What a call has beside its body. */
 const BESIDE = ["method", "path", "headers", "query", "auth"] as const;
@@ -50,7 +50,7 @@ export function fillRequest(input: unknown): unknown {
  */
 export function adviseOnBody(name: string | undefined, request: unknown): string {
   if (name === undefined || !isPlain(request) || hasOwn(request, name)) return "";
-  const body = hasOwn(request, "json") ? request["json"] : null;
+  const body = own(request, "json");
   if (!isPlain(body) || !hasOwn(body, name)) return "";
   return '. The body is in "json": write v.object({ json: v.object({ ... }) })';
 }
@@ -79,9 +79,7 @@ function isMember(name: string): boolean {
 }
 
 function has(list: readonly string[] | null, name: unknown): boolean {
-  if (list === null) return false;
-  for (let at = 0; at < list.length; at += 1) if (list[at] === name) return true;
-  return false;
+  return list !== null && contains(list, name);
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {
@@ -109,7 +107,8 @@ export function makesWhole(schema: unknown): boolean {
 /** Transformations that leave the value as it is. */
 const NEUTRAL = ["brand", "flavor", "readonly"];
 
-function isChange(action: unknown): boolean {
+/** Whether an action of valibot makes another value. */
+export function isChange(action: unknown): boolean {
   const type = memberOf(action, "type");
   return memberOf(action, "kind") === "transformation" && !has(NEUTRAL, type);
 }

@@ -12,7 +12,6 @@ import {
   TypeError,
   apply,
   byteLength,
-  endsWith,
   freeze,
   get,
   inheritNothing,
@@ -55,20 +54,22 @@ export interface Execution {
 /** What a run may take and give, and how its input is read. */
 export interface RunLimits extends ThreadLimits, Pick<FlowSpec, "input_members"> {}
 
-class Success implements Ending {
-  readonly status = "ENDED_SUCCESS";
+export class Ended implements Ending {
+  readonly status: Ending["status"];
   readonly status_message: string | null;
-  readonly output_value: string;
+  readonly output_value: string | null;
   readonly response: string | null;
-  readonly aborted = false;
+  aborted = false;
 
-  constructor({ status_message, response }: Execution, output_value: string) {
+  /** @param output_value null: it has failed */
+  constructor(output_value: string | null, status_message: string | null, response: string | null) {
+    this.status = output_value === null ? "ENDED_ERROR" : "ENDED_SUCCESS";
     this.status_message = status_message;
     this.output_value = output_value;
     this.response = response;
   }
 }
-inheritNothing(Success);
+inheritNothing(Ended);
 
 /** The request does not fit the flow's input schema: none of its `run` was run. */
 export class InputError extends Error {}
@@ -87,7 +88,7 @@ export async function run(
   execution: Execution,
   client: OperationClient,
   limits: RunLimits,
-): Promise<Ending> {
+): Promise<Ended> {
   const ending = await call(flow, execution, client, limits);
   if (execution.pending.count > 0) await drain(execution);
   return ending;
@@ -111,33 +112,25 @@ async function call(
   execution: Execution,
   client: OperationClient,
   limits: RunLimits,
-): Promise<Ending> {
+): Promise<Ended> {
+  const { max_output_bytes } = limits;
   const input = fillRequest(parseExactly(execution.job.input_value));
   const member = (name: string): unknown => (isObject(flow) ? get(flow, name) : undefined);
   const start = member("run");
-  if (typeof start === "function") {
-    const value = await validate(member("input"), input, limits.input_members);
-    const returned: unknown = await apply(start, flow, [
-      makeFlow(execution, value, client, limits),
-    ]);
-    return toEnding(execution, returned, limits.max_output_bytes);
-  }
-  const handle = member("fetch");
+  const isDefined = typeof start === "function";
+  const handle = isDefined ? null : member("fetch");
   if (typeof handle === "function") {
     const request = toRequest(execution.job, input, execution.controller.signal);
     const answered: unknown = await apply(handle, flow, [request]);
-    const { method } = request;
-    execution.response = await fromResponse(answered, {
-      method,
-      maxBytes: limits.max_output_bytes,
-    });
-    return toEnding(execution, null, limits.max_output_bytes);
+    execution.response = await fromResponse(answered, request.method, max_output_bytes);
+    return toEnding(execution, null, max_output_bytes);
   }
-  if (typeof flow !== "function") throw new Error("The file has no flow as its default export");
-  const returned: unknown = await apply(flow, undefined, [
-    makeFlow(execution, input, client, limits),
-  ]);
-  return toEnding(execution, returned, limits.max_output_bytes);
+  const act = isDefined ? start : flow;
+  if (typeof act !== "function") throw new Error("The file has no flow as its default export");
+  const value = isDefined ? await validate(member("input"), input, limits.input_members) : input;
+  const given = makeFlow(execution, value, client, limits);
+  const returned: unknown = await apply(act, isDefined ? flow : undefined, [given]);
+  return toEnding(execution, returned, max_output_bytes);
 }
 
 /** Gives the signal to the flow; the thread is terminated later where it does not heed it. */
@@ -229,13 +222,13 @@ function namesOf(issue: unknown): string[] {
 }
 
 /** @throws {Error} where JSON cannot say the value, or it is too long or too deep. */
-function toEnding(execution: Execution, value: unknown, maxBytes: number): Ending {
+function toEnding(execution: Execution, value: unknown, maxBytes: number): Ended {
   const output_value =
     value === undefined ? "null" : toValueText(value, "flow's result", execution.log);
   checkSize("output", output_value, maxBytes);
   requireShallow("output", output_value);
   checkResponse(execution.response, maxBytes);
-  return new Success(execution, output_value);
+  return new Ended(output_value, execution.status_message, execution.response);
 }
 
 /** A string has at most three bytes per unit, so that short ones need no count. */
@@ -252,15 +245,11 @@ function checkResponse(response: string | null, maxBytes: number): void {
   if (response.length > toLongestResponse(maxBytes))
     throw new Error(`The custom response is too large: ${response.length} characters as JSON`);
   const { body, body_encoding } = parse(response) as { body: string; body_encoding?: string };
-  const bytes = body_encoding === "base64" ? base64Length(body) : byteLength(body);
+  const bytes = byteLength(body, body_encoding === "base64" ? "base64" : "utf8");
   if (bytes > maxBytes)
     throw new Error(
       `The flow's response has a body of ${bytes} bytes, at most ${maxBytes} are sent`,
     );
-}
-
-function base64Length(text: string): number {
-  return (text.length / 4) * 3 - (endsWith(text, "==") ? 2 : endsWith(text, "=") ? 1 : 0);
 }
 
 function isObject(value: unknown): value is object {

@@ -1,4 +1,5 @@
 import { toJsonSchema, type ConversionConfig } from "@valibot/to-json-schema";
+import { isChange } from "./request-members.ts";
 import { hasFallback, keepFallbacks } from "./valibot-override.ts";
 import { keepWhatIsSent } from "./zod-override.ts";
 import { MAX_SCHEMA_BYTES, type FlowSchemas, type SchemaText } from "../shared/wire/protocol.ts";
@@ -76,20 +77,13 @@ const VALIBOT: ConversionConfig = {
 type Override = NonNullable<ConversionConfig["overrideAction"]>;
 type Kept = ReturnType<Override> & { readonly [BEFORE]?: object };
 
-/** Transformations that leave the value as it is. */
-const NEUTRAL: readonly string[] = ["brand", "flavor", "readonly"];
-
 /**
  * What comes after a transformation is said of another value than the one that is sent: nothing of
  * it is kept, and no pattern whose flags JSON Schema does not have.
  */
 function keepSound({ valibotAction, jsonSchema }: Parameters<Override>[0]): ReturnType<Override> {
-  const { kind, type, requirement } = valibotAction as {
-    readonly kind: string;
-    readonly type: string;
-    readonly requirement?: { readonly flags?: unknown };
-  };
-  const isChanging = kind === "transformation" && !NEUTRAL.includes(type);
+  const { requirement } = valibotAction as { readonly requirement?: { readonly flags?: unknown } };
+  const isChanging = isChange(valibotAction);
   const before = (jsonSchema as Kept)[BEFORE] ?? (isChanging ? { ...jsonSchema } : undefined);
   if (before !== undefined) return { ...before, [BEFORE]: before } as Kept;
   const flags = requirement?.flags;

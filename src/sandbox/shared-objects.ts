@@ -1,6 +1,6 @@
 import ModuleNow from "node:module";
-import { getOwnPropertyDescriptor, getPrototypeOf, push } from "../shared/intrinsics.ts";
-import { FETCH_CLASSES, isFetchClass } from "./fetch-classes.ts";
+import { contains, getOwnPropertyDescriptor, getPrototypeOf, push } from "../shared/intrinsics.ts";
+import { FETCH_CLASSES } from "./fetch-classes.ts";
 
 const GLOBAL = globalThis;
 const Module: object = ModuleNow;
@@ -38,16 +38,15 @@ export class SharedObjects {
 
 /** Node makes its classes of the web here, but for those of `fetch`. */
 function findShared(): Shared[] {
-  const found = new Map<object, string>();
+  const found = new Map(hiddenPrototypes());
   const note = (name: string, object: unknown): void => {
     if (!isObject(object) || object === GLOBAL || found.has(object)) return;
     found.set(object, name);
     const prototype: unknown = getOwnPropertyDescriptor(object, "prototype")?.value;
     if (isObject(prototype)) found.set(prototype, `${name}.prototype`);
   };
-  for (const { name, object } of hiddenPrototypes()) found.set(object, name);
   for (const name of Object.getOwnPropertyNames(GLOBAL)) {
-    if (isFetchClass(name)) continue;
+    if (contains(FETCH_CLASSES, name)) continue;
     const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;
     if (typeof object === "function" || isNamespace(object) || name === "console")
       note(name, object);
@@ -59,7 +58,7 @@ function findShared(): Shared[] {
   note("process.env", process.env);
   for (const [name, object] of findSingles()) note(name, object);
   const shared: Shared[] = [];
-  for (const [object, name] of found) shared.push({ name, object, isOpen: isOpen(name) });
+  for (const [object, name] of found) push(shared, { name, object, isOpen: contains(OPEN, name) });
   return shared;
 }
 
@@ -91,10 +90,6 @@ function findSingles(): [name: string, object: unknown][] {
   ];
 }
 
-function isOpen(name: string): boolean {
-  return OPEN.includes(name);
-}
-
 /** `Math`, `Intl` and their like. */
 function isNamespace(value: unknown): value is object {
   return (
@@ -110,12 +105,12 @@ function isObject(value: unknown): value is object {
 }
 
 /** Those that no global names. */
-function hiddenPrototypes(): { readonly name: string; readonly object: object }[] {
+function hiddenPrototypes(): [object: object, name: string][] {
   const made = async function* () {}.prototype as object;
-  const of = (name: string, made: object) => ({
-    name: `the prototype of ${name}`,
-    object: getPrototypeOf(made) as object,
-  });
+  const of = (name: string, made: object): [object, string] => [
+    getPrototypeOf(made) as object,
+    `the prototype of ${name}`,
+  ];
   return [
     of("generators", function* () {}),
     of("async functions", async () => {}),

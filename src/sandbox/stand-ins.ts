@@ -1,5 +1,5 @@
 import files from "node:fs";
-import { keys, push, join, stringify } from "../shared/intrinsics.ts";
+import { IS_DENO, join, keys, stringify } from "../shared/intrinsics.ts";
 import { DNS_ERRORS, FUNCTIONS, METHODS, STATUS_CODES, TLS_DEFAULTS } from "./builtin-names.ts";
 import { lineFor, needOf, type Need } from "./builtins.ts";
 
@@ -10,11 +10,11 @@ import { lineFor, needOf, type Need } from "./builtins.ts";
  * code of the flow, so there is nothing behind it to be got at.
  */
 
-const IS_DENO = "Deno" in globalThis;
-
 interface StandIn {
   /** Its members that are no functions, as what JSON can say. */
   readonly data?: Readonly<Record<string, unknown>>;
+  /** Its functions give promises, and are named with this before them. */
+  readonly asyncPrefix?: string;
   /** The module that is its member `promises`. */
   readonly promises?: string;
   /** Other members, as source text. */
@@ -66,7 +66,7 @@ const MORE = {
     data: { ...DNS_ERRORS, ADDRCONFIG: 32, ALL: 16, V4MAPPED: 8 },
     promises: "dns/promises",
   },
-  "dns/promises": { data: DNS_ERRORS },
+  "dns/promises": { data: DNS_ERRORS, asyncPrefix: "dns.promises." },
   domain: { data: { active: null } },
   fs: {
     data: { constants: files.constants },
@@ -75,7 +75,7 @@ const MORE = {
     more: `for (const name of ["realpath", "realpathSync"])
       all[name].native = standIn("fs." + name + ".", "native", false).native;`,
   },
-  "fs/promises": { data: { constants: files.constants } },
+  "fs/promises": { data: { constants: files.constants }, asyncPrefix: "fs.promises." },
   http: {
     data: { STATUS_CODES, maxHeaderSize: 16_384 },
     code: { ...AGENT, METHODS: `Object.freeze(${stringify(METHODS)}.match(/[^ ]+/g))` },
@@ -95,13 +95,6 @@ const MORE = {
   vm: { data: { constants: {} } },
   worker_threads: WORKER_THREADS,
 } as unknown as Readonly<Record<string, StandIn>>;
-
-/** Functions of the one give promises, and so do these. */
-const PROMISES = {
-  __proto__: null,
-  "dns/promises": "dns.promises.",
-  "fs/promises": "fs.promises.",
-} as unknown as Readonly<Record<string, string>>;
 
 /** What all stand-ins are made with: source text, for which `why` says why it is refused. */
 const RUNTIME = String.raw`
@@ -134,21 +127,15 @@ export function standInOf(name: string): string | null {
   const functions = FUNCTIONS[name];
   if (functions === undefined) return null;
   const { data = {}, code = {}, promises, more = "" } = MORE[name] ?? {};
-  const names: string[] = [functions];
-  if (promises !== undefined) push(names, "promises");
-  addAll(names, keys(data));
-  addAll(names, keys(code));
+  const others = keys({ ...(promises === undefined ? null : { promises }), ...data, ...code });
+  const names = others.length === 0 ? functions : `${functions}, ${join(others, ", ")}`;
   return `const why = ${stringify(whyOf(needOf(name)))};
     ${RUNTIME}
     const all = ${toObject(name)};
     ${more}
-    export const { ${join(names, ", ")} } = all;
+    export const { ${names} } = all;
     export default all;
     export { all as "module.exports" };`;
-}
-
-function addAll(list: string[], added: readonly string[]): void {
-  for (let at = 0; at < added.length; at += 1) push(list, added[at] as string);
 }
 
 function whyOf(need: Need): string {
@@ -159,7 +146,7 @@ function whyOf(need: Need): string {
 }
 
 function toObject(name: string): string {
-  const { data = {}, code = {}, promises } = MORE[name] ?? {};
+  const { data = {}, code = {}, promises, asyncPrefix } = MORE[name] ?? {};
   let members = promises === undefined ? "" : `promises: ${toObject(promises)},`;
   const plain = keys(data);
   for (let at = 0; at < plain.length; at += 1) {
@@ -171,7 +158,7 @@ function toObject(name: string): string {
     const key = others[at] as string;
     members += `${key}: ${code[key]},`;
   }
-  const prefix = PROMISES[name] ?? `${name}.`;
-  const isAsync = PROMISES[name] !== undefined;
+  const prefix = asyncPrefix ?? `${name}.`;
+  const isAsync = asyncPrefix !== undefined;
   return `standIn(${stringify(prefix)}, ${stringify(FUNCTIONS[name])}, ${isAsync}, { ${members} })`;
 }

@@ -1,7 +1,6 @@
-import { formatWithOptions as formatNow, inspect as inspectNow, types } from "node:util";
+import { formatWithOptions, inspect as inspectNow, types } from "node:util";
 import {
   apply,
-  defineProperty,
   endsWith,
   exec,
   get,
@@ -10,6 +9,7 @@ import {
   isArray,
   push,
   slice,
+  some,
   stringify,
   toWellFormed,
 } from "../shared/intrinsics.ts";
@@ -22,11 +22,12 @@ import { plainError } from "./plain-error.ts";
  */
 
 // What is imported by its name changes with what a flow does to the module that exports it.
-const [formatWithOptions, inspect] = [formatNow, inspectNow];
+const inspect = inspectNow;
 const { isNativeError, isProxy } = types;
 const { toStringTag } = Symbol;
 
 const INSPECT = { depth: 4, maxArrayLength: 50, maxStringLength: MAX_TEXT, breakLength: 120 };
+const formatAll = formatWithOptions.bind(undefined, INSPECT);
 const CUT = " … (cut)";
 
 /** At most MAX_TEXT characters, without half a surrogate pair at the cut. */
@@ -40,7 +41,7 @@ export function format(values: readonly unknown[]): string {
   const only = values[0];
   if (values.length === 1 && typeof only === "string") return cut(only);
   try {
-    return cut(apply(formatWithOptions, undefined, withFirst(INSPECT, values)) as string);
+    return cut(apply(formatAll, undefined, values));
   } catch {
     return formatApart(values);
   }
@@ -61,14 +62,6 @@ function formatOne(value: unknown): string {
   } catch {
     return "(a value that cannot be printed)";
   }
-}
-
-/** A list with one more value before the others, made without what a flow may have changed. */
-function withFirst(first: unknown, values: readonly unknown[]): unknown[] {
-  const all: unknown[] = [first];
-  for (let at = 0; at < values.length; at += 1)
-    defineProperty(all, at + 1, { __proto__: null, value: values[at] } as PropertyDescriptor);
-  return all;
 }
 
 /** The status message that a thrown value makes. */
@@ -181,9 +174,7 @@ const RUNTIME = /\bnode:[a-z]/;
 function isForeign(line: string, hidden: readonly string[]): boolean {
   if (exec(FRAME, line) === null) return false;
   if (exec(RUNTIME, line) !== null) return true;
-  for (let at = 0; at < hidden.length; at += 1)
-    if (includes(line, hidden[at] as string)) return true;
-  return false;
+  return some(hidden, (folder) => includes(line, folder));
 }
 
 function member(from: object, name: string): string | null {
@@ -191,9 +182,10 @@ function member(from: object, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-function valueOf(from: object, name: PropertyKey): unknown {
+/** A member of what may be an object; null where it is none, or the member throws. */
+export function valueOf(from: unknown, name: PropertyKey): unknown {
   try {
-    return get(from, name);
+    return get(from as object, name);
   } catch {
     return null;
   }

@@ -1,15 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { pathToFileURL } from "node:url";
 import { workerData } from "node:worker_threads";
-import {
-  Promise,
-  endsWith,
-  inheritNothing,
-  monotonicClock,
-  slice,
-  toWellFormed,
-} from "../shared/intrinsics.ts";
-import { toLongestResponse, type Ending, type Job } from "../shared/wire/protocol.ts";
+import { Promise, endsWith, monotonicClock, slice, toWellFormed } from "../shared/intrinsics.ts";
+import { toLongestResponse, type Job } from "../shared/wire/protocol.ts";
 import { claim } from "../shared/wire/claims.ts";
 import { guardDescriptors } from "./descriptors.ts";
 import { openSample } from "./file-handles.ts";
@@ -23,13 +16,13 @@ import { openOperationClient } from "./operations.ts";
 import { replaceProcess } from "./process-object.ts";
 import { Realm } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
-import { InputError, abort, run, type Execution } from "./run.ts";
+import { Ended, InputError, abort, run, type Execution } from "./run.ts";
 import { RunFrames } from "./run-frames.ts";
 import { SharedObjects } from "./shared-objects.ts";
 import { isWornOut } from "./thread-age.ts";
 import { Timeline } from "./timeline.ts";
 import { cut, relative, toMessage, toStack } from "./text.ts";
-import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
+import type { Imported, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
 
 /**
  * A thread's program: it runs one flow version, one execution at a time. What is set up here
@@ -37,6 +30,7 @@ import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thre
  */
 
 const data = workerData as ThreadData;
+const isInspecting = data.withheld !== null;
 const limits = { ...data.limits, input_members: data.spec.input_members };
 const realProcess = process;
 /** A flow may replace it. */
@@ -49,8 +43,10 @@ const client = openOperationClient((number, request) =>
 /** Which execution the running code belongs to, also in timers and rejections it left behind. */
 const belonging = pinned(new AsyncLocalStorage<Execution>());
 let current: Execution | null = null;
-/** Set when code of an execution failed after its end, which is told once: the thread is not used again. */
-let tainted = false;
+/** A run has left the thread other than it was: it is not used again. */
+let isSpoilt = false;
+/** Code of an execution has failed after its end: it is not used again either, and that is told once. */
+let hasStray = false;
 let runs = 0;
 /** What its runs share; null where there is one run, or none. */
 let shared: SharedObjects | null = null;
@@ -58,17 +54,9 @@ let shared: SharedObjects | null = null;
 let realm: Realm | null = null;
 let timeline: Timeline | null = null;
 const frames = new RunFrames();
-let loaded: Promise<Loaded> | null = null;
-
-/** The flow's default export. */
-class Loaded {
-  readonly flow: unknown;
-
-  constructor(flow: unknown) {
-    this.flow = flow;
-  }
-}
-inheritNothing(Loaded);
+let loading: Promise<void> | null = null;
+/** The flow's default export, once it was loaded. */
+let flow: unknown;
 
 realProcess.on("uncaughtException", onStray);
 realProcess.on("unhandledRejection", onStray);
@@ -101,9 +89,9 @@ async function guard(): Promise<void> {
   if (data.spec.fake_time !== undefined)
     (await import("./fake-time.ts")).fakeTime(data.spec.fake_time, () => client.isWaiting);
   // For its author alone: the flow is loaded once a debugger is there.
-  if (data.spec.debug_port !== undefined && !data.inspecting)
+  if (data.spec.debug_port !== undefined && !isInspecting)
     (await import("node:inspector")).open(data.spec.debug_port, "127.0.0.1", true);
-  if (!data.inspecting) line = await openLine(data);
+  if (!isInspecting) line = await openLine(data);
   const fileHandle = await openSample();
   replaceConsole(logNow);
   replaceProcess((level, text) =>
@@ -113,7 +101,7 @@ async function guard(): Promise<void> {
   guardDescriptors(fileHandle);
   guardHandles();
   reduceBuiltins();
-  if (data.inspecting) return;
+  if (isInspecting) return;
   if (data.spec.isolation === "flow") shared = new SharedObjects();
   if (data.spec.grants.net) shared?.addFetch();
   line.begin();
@@ -128,9 +116,9 @@ async function openLine({ line: address, spec }: ThreadData): Promise<Line> {
 }
 
 /** Piscina's entry. */
-export default async function perform(task: Task): Promise<TaskResult> {
+export default async function perform(): Promise<Imported> {
   await guard();
-  if (task.type === "serve") return await serve();
+  if (!isInspecting) return await serve();
   // Loaded where it is needed, most threads only run; and before the rules for modules are set.
   const { inspect } = await import("./inspect.ts");
   const imports = guardModules(data, () => {});
@@ -154,9 +142,9 @@ async function serve(): Promise<never> {
 async function performOne(job: Job): Promise<void> {
   const begun = monotonicClock();
   const execution = begin(job);
-  const { ending, isClean } = await belonging.run(execution, () => settle(execution));
+  const ending = await belonging.run(execution, () => settle(execution));
   runs += 1;
-  const is_last = tainted || isWornOut(runs, data.spec) || ending.aborted || !isClean;
+  const is_last = isSpoilt || hasStray || execution.aborted !== null || isWornOut(runs, data.spec);
   if (!end(execution, ending, monotonicClock() - begun, is_last) || is_last)
     await new Promise<never>(() => {});
   current = null;
@@ -179,63 +167,40 @@ function begin(job: Job): Execution {
   return execution;
 }
 
-/** An ending, and whether the thread is as it was before the run. */
-class Settled {
-  readonly ending: Ending;
-  readonly isClean: boolean;
-
-  constructor(ending: Ending, isClean: boolean) {
-    this.ending = ending;
-    this.isClean = isClean;
-  }
-}
-inheritNothing(Settled);
-
-async function settle(execution: Execution): Promise<Settled> {
+async function settle(execution: Execution): Promise<Ended> {
   try {
-    const { flow } = await load();
-    return await settleIn(flow, execution);
-  } catch (thrown) {
-    return new Settled(failure(execution, thrown), false);
-  }
-}
-
-async function settleIn(flow: unknown, execution: Execution): Promise<Settled> {
-  const begun = monotonicClock();
-  try {
+    await (loading ??= importFlow());
+    const begun = monotonicClock();
     const ending = await run(flow, execution, client, limits);
     const change = realm?.findChange(monotonicClock() - begun) ?? null;
     if (change !== null) tellChange(execution, change);
-    const told = execution.aborted === null ? ending : { ...ending, aborted: true };
-    return new Settled(told, change === null && forgetTimeline());
+    forgetTimeline();
+    return ending;
   } catch (thrown) {
     // Nothing of the flow's own has run where the input was refused.
-    const isClean = thrown instanceof InputError && (realm?.findChange(0) ?? null) === null;
-    return new Settled(failure(execution, thrown), isClean && forgetTimeline());
+    isSpoilt ||= !(thrown instanceof InputError) || (realm?.findChange(0) ?? null) !== null;
+    forgetTimeline();
+    return failure(execution, thrown);
   }
 }
 
-function forgetTimeline(): boolean {
-  return timeline?.forget() ?? true;
+function forgetTimeline(): void {
+  isSpoilt ||= timeline?.forget() === false;
 }
 
 function tellChange(execution: Execution, change: string): void {
+  isSpoilt = true;
   const text = `The run changed ${change}, which all runs share: its thread is not used again`;
   execution.log.write("warn", [text]);
 }
 
-function load(): Promise<Loaded> {
-  loaded ??= importFlow();
-  return loaded;
-}
-
-async function importFlow(): Promise<Loaded> {
+async function importFlow(): Promise<void> {
   const imports = guardModules(data, holdFetch);
   const { href } = pathToFileURL(data.spec.entry);
   try {
     const module: { default?: unknown } = await import(href);
     if (shared !== null) [realm, timeline] = [new Realm(shared), new Timeline()];
-    return new Loaded(module.default);
+    flow = module.default;
   } catch (error) {
     throw new ImportError(importError(error, data.spec, imports), { cause: error });
   }
@@ -247,17 +212,12 @@ function holdFetch(): void {
   else realm.holdFetch();
 }
 
-function failure(execution: Execution, thrown: unknown): Ending {
+function failure(execution: Execution, thrown: unknown): Ended {
   const origin = thrown instanceof ImportError ? thrown.cause : thrown;
   execution.log.write("error", [toStack(origin)]);
-  return {
-    status: "ENDED_ERROR",
-    // Callers see it: where the service keeps its files is not theirs to know.
-    status_message: toWellFormed(tidy(toMessage(thrown))),
-    output_value: null,
-    response: keepShort(execution.response),
-    aborted: execution.aborted !== null,
-  };
+  // Callers see it: where the service keeps its files is not theirs to know.
+  const message = toWellFormed(tidy(toMessage(thrown)));
+  return new Ended(null, message, keepShort(execution.response));
 }
 
 /** A response that is too large is itself why the execution has failed, or would be. */
@@ -267,8 +227,9 @@ function keepShort(response: string | null): string | null {
 }
 
 /** Hands the ending over; false where one was handed over before. */
-function end(execution: Execution, ending: Ending, ms: number, is_last: boolean): boolean {
+function end(execution: Execution, ending: Ended, ms: number, is_last: boolean): boolean {
   if (execution.ended) return false;
+  ending.aborted = execution.aborted !== null;
   execution.log.close();
   execution.ended = true;
   line.send({ type: "ended", id: execution.job.id, ending, ms, is_last });
@@ -287,10 +248,10 @@ function onStray(thrown: unknown): void {
 
 /** An execution that has ended stays as it was recorded. */
 function taint(execution: Execution | null, thrown: unknown): void {
-  if (tainted) return;
-  tainted = true;
+  if (hasStray) return;
+  hasStray = true;
   const text = toWellFormed(cut(tidy(toStack(thrown))));
-  if (!data.inspecting) line.send({ type: "stray", id: execution?.job.id ?? "", text });
+  if (!isInspecting) line.send({ type: "stray", id: execution?.job.id ?? "", text });
 }
 
 function tidy(text: string): string {

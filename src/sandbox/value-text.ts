@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import {
   TypeError,
+  contains,
   exec,
   get,
   getOwnPropertyDescriptor,
@@ -84,9 +85,7 @@ function describeBigInt(value: unknown): string | null {
 }
 
 function describeCircle(value: unknown, above: readonly object[]): string | null {
-  for (let at = 0; at < above.length; at += 1)
-    if (above[at] === value) return "leads back to a value that it is inside of (circular)";
-  return null;
+  return contains(above, value) ? "leads back to a value that it is inside of (circular)" : null;
 }
 
 function describeLost(value: unknown): string | null {
@@ -106,43 +105,38 @@ function typeOf(value: object): string | null {
   return typeof type === "string" ? cut(type) : null;
 }
 
-function adviseOn(type: string): string {
-  switch (type) {
-    case "Promise":
-      return "await it";
-    case "Response":
-      return "answer with flow.webhook_response, or export a fetch handler";
-    case "Map":
-    case "Headers":
-    case "FormData":
-    case "URLSearchParams":
-      return "give Object.fromEntries() of it";
-    case "AsyncGenerator":
-      return "give await Array.fromAsync() of it";
-    case "Error":
-      return "give its message";
-    case "RegExp":
-      return "give String() of it";
-    case "Blob":
-    case "File":
-    case "Request":
-      return "give await text() of it";
-    case "ArrayBuffer":
-    case "Uint8Array":
-      return 'give Buffer.from() of it, as toString("base64")';
-    default:
-      return isIterated(type)
-        ? "give Array.from() of it"
-        : "give what is needed of it as texts, numbers, lists and objects";
-  }
-}
+const FROM_ENTRIES = "give Object.fromEntries() of it";
+const BASE64 = 'give Buffer.from() of it, as toString("base64")';
+
+/** By the names of the runtime's own objects. */
+const ADVICE = {
+  __proto__: null,
+  Promise: "await it",
+  Response: "answer with flow.webhook_response, or export a fetch handler",
+  Map: FROM_ENTRIES,
+  Headers: FROM_ENTRIES,
+  FormData: FROM_ENTRIES,
+  URLSearchParams: FROM_ENTRIES,
+  AsyncGenerator: "give await Array.fromAsync() of it",
+  Error: "give its message",
+  RegExp: "give String() of it",
+  Blob: "give await text() of it",
+  File: "give await text() of it",
+  Request: "give await text() of it",
+  ArrayBuffer: BASE64,
+  Uint8Array: BASE64,
+} as unknown as Readonly<Record<string, string>>;
 
 /** A Set, a Generator, an Array Iterator and a Float64Array give their values one by one. */
-function isIterated(type: string): boolean {
-  return exec(ITERATED, type) !== null;
-}
-
 const ITERATED = /^(?:Set|Generator|.* Iterator|.*Array)$/;
+
+function adviseOn(type: string): string {
+  const advice = ADVICE[type];
+  if (advice !== undefined) return advice;
+  return exec(ITERATED, type) === null
+    ? "give what is needed of it as texts, numbers, lists and objects"
+    : "give Array.from() of it";
+}
 
 /** Where more is returned, it is not told where in it. */
 const MOST_VISITED = 2000;

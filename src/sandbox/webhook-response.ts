@@ -5,10 +5,10 @@ import {
   create,
   exec,
   get,
-  hasOwn,
   isArray,
   isInteger,
   keys,
+  own,
   push,
   setPrototypeOf,
   stringify,
@@ -68,11 +68,6 @@ function toText(status: number, headers: object, body: string): string {
 
 function typed(type: string): object {
   return { __proto__: null, "content-type": type };
-}
-
-/** Not what a polluted prototype adds: that would answer every later caller too. */
-function own(given: object, name: string): unknown {
-  return hasOwn(given, name) ? get(given, name) : undefined;
 }
 
 function toStatus(status: unknown): number {

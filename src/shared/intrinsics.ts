@@ -24,6 +24,9 @@ export function inheritNothing(type: { readonly prototype: object }): void {
   Object.setPrototypeOf(type.prototype, null);
 }
 
+/** Whether the runtime is Deno, whose permissions are the process's and whose loader is its own. */
+export const IS_DENO = "Deno" in globalThis;
+
 export { apply, construct, get, getOwnPropertyDescriptor, ownKeys };
 
 export const { create, defineProperty, freeze, getPrototypeOf, hasOwn, keys, setPrototypeOf } =
@@ -35,7 +38,7 @@ export const { parse, stringify } = JSON;
 export const { compareExchange, exchange, load, store } = Atomics;
 export const { Error, TypeError, Map, Set, WeakMap, WeakSet, Promise, String } = globalThis;
 export const { decodeURIComponent, encodeURIComponent } = globalThis;
-export const byteLength: (text: string) => number = Buffer.byteLength;
+export const byteLength: (text: string, encoding?: "utf8" | "base64") => number = Buffer.byteLength;
 export const toBytes: (text: string) => Buffer = Buffer.from;
 export const concatBytes: (chunks: readonly Buffer[]) => Buffer = Buffer.concat;
 export const subarray = uncurry<Buffer, [from: number, to?: number], Buffer>(
@@ -61,6 +64,37 @@ export const join = uncurry(Array.prototype.join) as (
   list: readonly unknown[],
   separator: string,
 ) => string;
+/** A member of its own, undefined without one: not what a polluted prototype adds. */
+export function own(value: unknown, name: string): unknown {
+  const has = typeof value === "object" && value !== null && hasOwn(value, name);
+  return has ? get(value, name) : undefined;
+}
+
+/** Of lists without holes, as ours are: of those the prototype is asked for nothing. */
+export const contains = uncurry(Array.prototype.includes) as (
+  list: readonly unknown[],
+  item: unknown,
+) => boolean;
+export const find = uncurry(Array.prototype.find) as <Item>(
+  list: readonly Item[],
+  isMeant: (item: Item) => boolean,
+) => Item | undefined;
+export const some = uncurry(Array.prototype.some) as <Item>(
+  list: readonly Item[],
+  isMeant: (item: Item) => boolean,
+) => boolean;
+
+/** The first that is made of an item; null: of none. */
+export function firstOf<Item, Made>(
+  list: readonly Item[],
+  make: (item: Item) => Made | null,
+): Made | null {
+  for (let at = 0; at < list.length; at += 1) {
+    const made = make(list[at] as Item);
+    if (made !== null) return made;
+  }
+  return null;
+}
 
 export const charCodeAt = uncurry(String.prototype.charCodeAt);
 export const endsWith = uncurry(String.prototype.endsWith);

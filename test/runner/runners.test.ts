@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { encodeFrames, toMessages } from "../../src/shared/wire/channel.ts";
-import { FrameReader } from "../../src/shared/wire/frames.ts";
+import { toMessages } from "../../src/shared/wire/channel.ts";
+import { FrameReader, toFrame } from "../../src/shared/wire/frames.ts";
 import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
 import { startRunners } from "../../src/server/workers/supervisor.ts";
 import { HUNG_MS } from "../hung.ts";
@@ -125,10 +125,10 @@ function fakeRunner(onRun: string, ready = `{ type: "ready" }`): string {
   );
   writeFileSync(
     file,
-    `import { Socket } from "node:net"; import { CHANNEL_FD, encodeFrames } from ${channel}; import { FrameReader } from ${frames}; import { SealReader } from ${seal};
+    `import { Socket } from "node:net"; import { CHANNEL_FD } from ${channel}; import { FrameReader, toFrame } from ${frames}; import { SealReader } from ${seal};
     const channel = new Socket({ fd: CHANNEL_FD, readable: true, writable: true }); const frames = new FrameReader(""); const opener = new SealReader(); let token = "";
     channel.on("close", () => process.exit());
-    const send = (messages) => { for (const frame of encodeFrames(token, messages)) channel.write(frame); };
+    const send = (messages) => channel.write(toFrame(token, JSON.stringify(messages)));
     channel.on("data", (chunk) => { for (const message of frames.complete(opener.open(chunk)).flatMap((text) => JSON.parse(text))) {
       if (message.type === "setup") { token = message.token; send([${ready}]); }
       const { thread } = message;
@@ -157,7 +157,7 @@ test("what a runner sends without a known shape is dropped", async () => {
 
 const DAMAGES: Readonly<Record<string, string>> = {
   garbage: `channel.write("garbage that is no frame");`,
-  "a frame without the token": `for (const frame of encodeFrames("", [${FINE}])) channel.write(frame);`,
+  "a frame without the token": `channel.write(toFrame("", JSON.stringify([${FINE}])));`,
   "a frame that is no JSON": `channel.write(Buffer.concat([Buffer.from([0, 0, 0, 33]), Buffer.from(token + "{")]));`,
   "a frame that is no list": `channel.write(Buffer.concat([Buffer.from([0, 0, 0, 34]), Buffer.from(token + "{}")]));`,
   "a frame of two gigabytes": `channel.write(Buffer.from([127, 255, 255, 255, 0]));`,
@@ -177,7 +177,7 @@ for (const [name, onRun] of Object.entries(DAMAGES)) {
 
 test("L15: messages arrive whole, however they are cut", () => {
   const messages = [{ a: "é".repeat(10) }, "\ud800", { b: "x".repeat(100_000) }, []];
-  const bytes = Buffer.concat(encodeFrames("token", messages));
+  const bytes = toFrame("token", JSON.stringify(messages));
   for (const size of [1, 3, 64, 65_536, bytes.length]) {
     const reader = new FrameReader("token");
     const found: unknown[] = [];

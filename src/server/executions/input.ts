@@ -1,5 +1,5 @@
 import { RequestError } from "../../shared/errors.ts";
-import { forwardedBytes, isSurelyCarried, MAX_GIVEN } from "../../shared/wire/forwarded.ts";
+import { excessBytes, MAX_GIVEN } from "../../shared/wire/forwarded.ts";
 import type { Job } from "../../shared/wire/protocol.ts";
 import type { ExecutionRow, PayloadInput } from "../store/execution-row.ts";
 
@@ -13,9 +13,8 @@ export type Input = PayloadInput;
  * @throws RequestError body_too_large where no thread could be given it
  */
 export function requireCarried({ input_value, raw_body }: Input): void {
-  if (isSurelyCarried(input_value.length + (raw_body?.length ?? 0))) return;
-  const bytes = forwardedBytes(input_value) + forwardedBytes(raw_body ?? "");
-  if (bytes <= MAX_GIVEN) return;
+  const bytes = excessBytes(input_value, raw_body ?? "");
+  if (bytes === null) return;
   throw new RequestError(
     "body_too_large",
     `As the input of a flow the body has ${bytes} bytes, expected at most ${MAX_GIVEN}`,

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { correct } from "../../shared/clock.ts";
-import { forwardedBytes, isSurelyCarried, MAX_GIVEN } from "../../shared/wire/forwarded.ts";
+import { excessBytes, MAX_GIVEN } from "../../shared/wire/forwarded.ts";
 import { FrameReader, toFrame } from "../../shared/wire/frames.ts";
 import {
   failed,
@@ -244,9 +244,8 @@ export class ThreadLine implements WorkerLine {
 
 /** One that is longer than a thread can be given fails. */
 function toCarried(answer: OperationAnswer): OperationAnswer {
-  if (!answer.ok || isSurelyCarried(answer.value.length)) return answer;
-  const bytes = forwardedBytes(answer.value);
-  if (bytes <= MAX_GIVEN) return answer;
+  const bytes = answer.ok ? excessBytes(answer.value) : null;
+  if (bytes === null) return answer;
   return {
     ok: false,
     message: `The answer has ${bytes} bytes, a thread takes at most ${MAX_GIVEN}`,

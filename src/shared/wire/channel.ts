@@ -88,11 +88,6 @@ export function toMessages(text: string): unknown[] {
   throw new Error("A frame holds something else than messages");
 }
 
-/** The frames of some messages. */
-export function encodeFrames(token: string, messages: readonly unknown[]): Buffer[] {
-  return gatherFrames(token, messages).map(({ frame }) => frame);
-}
-
 interface Frame<Message> {
   readonly frame: Buffer;
   readonly held: readonly Message[];

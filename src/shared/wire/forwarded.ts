@@ -11,16 +11,18 @@ export const MAX_GIVEN = MAX_FRAME - 2 ** 20;
 /** Most bytes of a UTF-16 unit in JSON. */
 const UNIT_BYTES = 6;
 
-/** Whether texts are carried, forwarded or not: to measure long ones takes its time. */
-export function isSurelyCarried(units: number): boolean {
-  return units * UNIT_BYTES <= MAX_GIVEN;
-}
-
 /** What is measured at once, in UTF-16 units: not all of a long text is made once more. */
 const PART = 2 ** 20;
 
-/** Bytes of a text where it is forwarded. */
-export function forwardedBytes(text: string): number {
+/** Bytes of texts where they are forwarded, if a thread cannot be given as many; null: it can. */
+export function excessBytes(text: string, other = ""): number | null {
+  // To measure long ones takes its time.
+  if ((text.length + other.length) * UNIT_BYTES <= MAX_GIVEN) return null;
+  const bytes = forwardedBytes(text) + forwardedBytes(other);
+  return bytes > MAX_GIVEN ? bytes : null;
+}
+
+function forwardedBytes(text: string): number {
   let bytes = 0;
   for (let at = 0; at < text.length; at += PART)
     bytes += Buffer.byteLength(JSON.stringify(text.slice(at, at + PART))) - '""'.length;

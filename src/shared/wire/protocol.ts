@@ -104,12 +104,8 @@ export function failed(status_message: string): Ending {
 export interface Manifest {
   readonly form: "defined" | "function" | "fetch";
   readonly description: string | null;
-  readonly permissions: {
-    readonly net: boolean;
-    readonly read: readonly string[];
-    readonly write: readonly string[];
-    readonly secrets: readonly string[];
-  };
+  /** Before the operator's ALLOW_* have been asked, and with its paths as they are written. */
+  readonly permissions: Grants;
   readonly timeout_sec: number | null;
   readonly memory_mb: number | null;
   readonly isolation: Isolation;

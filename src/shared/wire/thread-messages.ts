@@ -19,10 +19,11 @@ export interface ThreadData {
   /** Folders of the program's own: left out of stacks. */
   readonly hidden: readonly string[];
   readonly limits: ThreadLimits;
-  /** The thread only imports the flow: what needs a permission is noted instead of refused. */
-  readonly inspecting: boolean;
-  /** What packages are not given while the thread inspects. */
-  readonly withheld: Withheld;
+  /**
+   * null: it runs the flow. Otherwise it only imports it, and packages are not given this; what else
+   * needs a permission is noted instead of refused.
+   */
+  readonly withheld: Withheld | null;
   readonly claims: Claims;
   /** null: what it says goes by way of its runner. */
   readonly line: LineAddress | null;
@@ -34,12 +35,8 @@ export interface Withheld {
   readonly net: boolean;
 }
 
-/** What Piscina hands to a thread: it serves until it ends, or inspects its flow. */
-export type Task = { readonly type: "serve" } | { readonly type: "inspect" };
-
-/** What Piscina hands back; nothing where the thread serves. */
-export interface TaskResult {
-  readonly type: "inspected";
+/** What Piscina hands back of a thread that only imports its flow. */
+export interface Imported {
   readonly inspection: Inspection;
   /** Packages were given it, and will not be when the flow runs. */
   readonly lacking: Withheld;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, stat } from "node:fs";
 
 const TASKS = "/proc/self/task";
 /** The kernel counts in hundredths of a second. */
@@ -7,15 +7,29 @@ const TICK_MS = 10;
 const USER_TIME = 11;
 
 /**
- * Processor time of native calls: a few that are left behind take no place that anybody would wait
- * for, and burn all the same. Told by Linux alone.
+ * Native calls of all threads of a process share one pool: a flow that leaves long ones behind
+ * would let everybody else's wait. A few take no place that anybody would wait for, and burn all
+ * the same.
  */
-export class NativeLoad {
+export class NativeCalls {
+  #askedAt: number | null = null;
   #ms = 0;
   #at = performance.now();
 
-  /** The cores that they have kept busy since the last call; 0 where the system does not tell. */
-  measure(): number {
+  /** Milliseconds that the latest short call has waited without an answer; 0 where none is out. */
+  get waitedMs(): number {
+    return this.#askedAt === null ? 0 : Math.round(performance.now() - this.#askedAt);
+  }
+
+  /** Makes a short one again, unless an answer is still to come. */
+  ask(): void {
+    if (this.#askedAt !== null) return;
+    this.#askedAt = performance.now();
+    stat(".", () => (this.#askedAt = null));
+  }
+
+  /** The cores that they have kept busy since the last measure; 0 where the system is not Linux. */
+  measureCores(): number {
     const now = performance.now();
     const ms = readTimes();
     const cores = (ms - this.#ms) / (now - this.#at);
