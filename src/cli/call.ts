@@ -4,6 +4,7 @@ import { setToken, toPath } from "./client.ts";
 import { openConnection } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readSignedHeaders, type SigningOptions } from "./signed-headers.ts";
+import { readStandardInput } from "./standard-input.ts";
 import { ANSWER_MS, NO_ANSWER, readBody, toUnsentError } from "./unsent-request.ts";
 
 export interface CallOptions extends SigningOptions {
@@ -30,7 +31,7 @@ export async function call(name: string, options: CallOptions): Promise<void> {
   const connection = openConnection(options);
   const { url: base, token } = connection;
   const headers = toHeaders(options, token);
-  const body = options.data === undefined ? undefined : readData(options.data);
+  const body = options.data === undefined ? undefined : await readData(options.data);
   if (body !== undefined && !headers.has("content-type"))
     headers.set("content-type", "application/json");
   const method = (options.method ?? (body === undefined ? "GET" : "POST")).toUpperCase();
@@ -96,10 +97,10 @@ function put(what: string, act: () => void): void {
   }
 }
 
-function readData(data: string): string | Uint8Array<ArrayBuffer> {
+async function readData(data: string): Promise<string | Uint8Array<ArrayBuffer>> {
   if (!data.startsWith("@")) return data;
   try {
-    return new Uint8Array(readFileSync(data === "@-" ? 0 : data.slice(1)));
+    return data === "@-" ? await readStandardInput() : readFileSync(data.slice(1));
   } catch (error) {
     throw new CommandError(`Cannot read the data: ${(error as Error).message}`);
   }

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { CommandError } from "./command-error.ts";
+import { readInputLine } from "./standard-input.ts";
 
 export interface PasswordOptions {
   readonly passwordStdin?: true;
@@ -21,7 +21,7 @@ export async function readPassword(
   options: PasswordOptions,
   asked = PASSWORD,
 ): Promise<string> {
-  if (options.passwordStdin) return readFileSync(0, "utf8").replace(/\r?\n$/, "");
+  if (options.passwordStdin) return readInputLine();
   requireTerminal(asked.what, asked.option);
   const password = await readAnswer(question, { isShown: false });
   process.stderr.write("\n");

@@ -55,7 +55,7 @@ interface SetOptions extends ConnectionOptions, PasswordOptions {
 async function setMembers(name: string, file: string, options: SetOptions): Promise<void> {
   if (file === "-" && options.passwordStdin)
     throw new CommandError("Standard input cannot be both the members and the password", 2);
-  const given = readMembers(file);
+  const given = await readMembers(file);
   const client = openClient(options);
   const before = await client.json<Webhook>("GET", toPath("webhook", name), { has: "name" });
   const { checkMembers, toAnswered } = await import("../server/api/answered-member.ts");
@@ -81,10 +81,10 @@ function refuse(check: () => void): void {
 }
 
 /** @throws CommandError where it is no object of members */
-function readMembers(file: string): Given {
+async function readMembers(file: string): Promise<Given> {
   let given: unknown;
   try {
-    given = load(readText(file), { schema: CORE_SCHEMA, maxDepth: 20, maxAliases: 0 });
+    given = load(await readText(file), { schema: CORE_SCHEMA, maxDepth: 20, maxAliases: 0 });
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(`Expected YAML in "${file}": ${(error as Error).message}`);
