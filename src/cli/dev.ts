@@ -136,7 +136,9 @@ async function openWebhook({ store }: Service, flow: string): Promise<void> {
 }
 
 function toCurl(url: string, flow: string): string {
-  return `curl -L '${url}/api/latest/webhook/${encodeURIComponent(flow)}/call'`;
+  // One sign of a shell is left as it is in a URL.
+  const name = encodeURIComponent(flow).replaceAll("'", "%27");
+  return `curl -L '${url}/api/latest/webhook/${name}/call'`;
 }
 
 function describe(
