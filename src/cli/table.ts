@@ -53,9 +53,7 @@ export function toTable<Row>(
     ...rows.map((row) => columns.map((column) => toCell(column.of(row)))),
   ];
   const widths = columns.map((_, at) => Math.max(...cells.map((line) => widthOf(line[at] ?? ""))));
-  const lines = cells.map((line) =>
-    line.map((cell, at) => cell + " ".repeat((widths[at] ?? 0) - widthOf(cell))).join("  "),
-  );
+  const lines = cells.map((line) => line.map((cell, at) => pad(cell, widths[at] ?? 0)).join("  "));
   return lines.map((line) => `${cut(line.trimEnd(), terminal)}\n`).join("");
 }
 
@@ -97,8 +95,13 @@ function graphemesOf(text: string): Intl.Segments {
   return segmenter.segment(text);
 }
 
+/** A text and as many blanks as fill so many columns. */
+export function pad(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - widthOf(text)));
+}
+
 /** Columns that a text takes on a terminal. */
-function widthOf(text: string): number {
+export function widthOf(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
   for (const { segment } of graphemesOf(text)) width += widthOfOne(segment);
