@@ -61,14 +61,23 @@ function requireOneInput({ data, sign, secretStdin }: CallOptions): void {
 
 function toUrl(base: string, name: string, { query = [], async: is_async }: CallOptions): string {
   const [webhook = "", ...subPath] = name.split("/");
-  const path = ["call", ...subPath].join("/");
   const pairs = query.map((pair): [string, string] => {
     const at = pair.indexOf("=");
     return at === -1 ? [pair, ""] : [pair.slice(0, at), pair.slice(at + 1)];
   });
   if (is_async) pairs.push(["async", "1"]);
   const search = pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
-  return `${base}/api/latest${toPath("webhook", webhook)}/${path}${search}`;
+  const calls = `${base}/api/latest${toPath("webhook", webhook)}/call`;
+  const url = `${calls}${subPath.map((part) => `/${part}`).join("")}${search}`;
+  if (isBelow(new URL(url), new URL(calls))) return url;
+  throw new CommandError(
+    `Found "${name}", expected a path below the webhook: ".." leads elsewhere`,
+    2,
+  );
+}
+
+function isBelow({ pathname }: URL, calls: URL): boolean {
+  return pathname === calls.pathname || pathname.startsWith(`${calls.pathname}/`);
 }
 
 function toHeaders({ header = [], key }: CallOptions, token: string | null): Headers {
