@@ -25,13 +25,17 @@ export function printList<Row>(
   else process.stdout.write(toTable(rows, columns, process.stdout.columns));
 }
 
-/** Indented, for people and scripts alike; JSON itself leaves some control characters as they are. */
+/** Indented, for people and scripts alike. */
 export function printJson(value: unknown): void {
-  const text = JSON.stringify(value ?? null, null, 2).replace(
-    /[\u007f-\u009f]/g,
-    (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+  process.stdout.write(`${toJson(value, 2)}\n`);
+}
+
+/** JSON itself leaves some characters as they are that a terminal would obey. */
+export function toJson(value: unknown, indentation = 0): string {
+  return JSON.stringify(value ?? null, null, indentation).replace(
+    /[\u007f-\u009f]|\p{Bidi_Control}/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  process.stdout.write(`${text}\n`);
 }
 
 /** Names and values below each other; what is null is left out. */

@@ -9,7 +9,7 @@ import type { ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readText } from "./input.ts";
 import { readPassword, type PasswordOptions } from "./prompt.ts";
-import { printJson } from "./table.ts";
+import { printJson, toJson, toLine } from "./table.ts";
 import { QUESTION } from "./webhook-authentication.ts";
 import { printMembers } from "./webhook-fields.ts";
 
@@ -112,7 +112,7 @@ function describeDifference(
   const lines = Object.keys(changed).map((member) => {
     if (member === "key") return "key: changes\n";
     const [from, to] = [valueOf(before, member) ?? null, after(member)];
-    return `${member}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}\n`;
+    return `${toLine(member)}: ${toJson(from)} -> ${toJson(to)}\n`;
   });
   return lines.length === 0 ? "Nothing differs\n" : lines.join("");
 }
