@@ -363,6 +363,7 @@ describe(`user (${target.name})`, { skip }, () => {
       [
         ["user.delete", "ada", []],
         ["user.change", "admin", ["password"]],
+        ["user.create", "charles", ["name", "email", "password", "roles"]],
         ["user.create", "ada", ["name", "email", "password", "roles"]],
       ],
     );
