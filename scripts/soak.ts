@@ -74,7 +74,8 @@ async function runFamilies(own: string): Promise<boolean> {
   const files = globSync("test/faults/*.test.ts", { cwd: ROOT }).filter((file) =>
     wanted.some((part) => file.includes(part)),
   );
-  if (files.length === 0) return true;
+  if (files.length === 0)
+    throw new Error(`No file of test/faults has "${wanted.join('" or "')}" in it`);
   const env: NodeJS.ProcessEnv = { ...process.env, FLOWHOOK_FAULTS_SEED: own };
   for (const [name, value] of Object.entries(sizes))
     if (value !== undefined) env[`FLOWHOOK_FAULTS_${name.toUpperCase()}`] = value;

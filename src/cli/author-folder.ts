@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { openDataFolder } from "../server/config/data-folder.ts";
 import { homeFolder, readEnvironment, type Environment } from "../server/config/environment.ts";
 import { loadConfig, type Loaded } from "../server/config/load.ts";
+import { quotePath } from "../server/config/unwritable.ts";
 import { flowName } from "../server/flows/names.ts";
 import { AUTHOR_DATA, findConnection } from "./author-connection.ts";
 import { CommandError } from "./command-error.ts";
@@ -34,7 +35,7 @@ export function warnOfConfigAbove(): string[] {
   const given = relative(here, join(above, CONFIG));
   return [
     `Found no flowhook.yaml in "${here}", and one in "${above}" that is not read: ` +
-      `run the command there, or name the file with --config ${given}`,
+      `run the command there, or name the file with --config ${quotePath(given)}`,
   ];
 }
 

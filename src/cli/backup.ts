@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
+import { placeOfKey } from "../server/access/data-key.ts";
 import type { Loaded } from "../server/config/load.ts";
 import { databaseFile, showDatabase, type Config } from "../server/config/resolve.ts";
 import {
@@ -31,7 +32,7 @@ export async function backup(target: string, options: { config?: string }): Prom
   await attempt("back up", () => backupTo(file, copy, partial));
   process.stdout.write(
     `Backed up to ${target}\n` +
-      `Keep "${join(config.DATA_DIR, "secret.key")}" in another place: without it the secrets ` +
+      `Keep ${placeOfKey(config)} in another place: without it the secrets ` +
       `in the backup cannot be read\n`,
   );
 }
@@ -64,7 +65,7 @@ function requireFile(config: Config, program: string): string {
   throw new CommandError(
     `The store is PostgreSQL (${showDatabase(config)}), which has programs of its own for this: ` +
       `${program} --dbname URL, with the version of the server. Keep ` +
-      `"${join(config.DATA_DIR, "secret.key")}" in another place as well`,
+      `${placeOfKey(config)} in another place as well`,
   );
 }
 

@@ -4,6 +4,7 @@ import { setToken, toPath } from "./client.ts";
 import { openConnection } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readSignedHeaders, type SigningOptions } from "./signed-headers.ts";
+import { readStandardInput } from "./standard-input.ts";
 import { ANSWER_MS, NO_ANSWER, readBody, toUnsentError } from "./unsent-request.ts";
 
 export interface CallOptions extends SigningOptions {
@@ -30,7 +31,7 @@ export async function call(name: string, options: CallOptions): Promise<void> {
   const connection = openConnection(options);
   const { url: base, token } = connection;
   const headers = toHeaders(options, token);
-  const body = options.data === undefined ? undefined : readData(options.data);
+  const body = options.data === undefined ? undefined : await readData(options.data);
   if (body !== undefined && !headers.has("content-type"))
     headers.set("content-type", "application/json");
   const method = (options.method ?? (body === undefined ? "GET" : "POST")).toUpperCase();
@@ -60,14 +61,23 @@ function requireOneInput({ data, sign, secretStdin }: CallOptions): void {
 
 function toUrl(base: string, name: string, { query = [], async: is_async }: CallOptions): string {
   const [webhook = "", ...subPath] = name.split("/");
-  const path = ["call", ...subPath].join("/");
   const pairs = query.map((pair): [string, string] => {
     const at = pair.indexOf("=");
     return at === -1 ? [pair, ""] : [pair.slice(0, at), pair.slice(at + 1)];
   });
   if (is_async) pairs.push(["async", "1"]);
   const search = pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
-  return `${base}/api/latest${toPath("webhook", webhook)}/${path}${search}`;
+  const calls = `${base}/api/latest${toPath("webhook", webhook)}/call`;
+  const url = `${calls}${subPath.map((part) => `/${part}`).join("")}${search}`;
+  if (isBelow(new URL(url), new URL(calls))) return url;
+  throw new CommandError(
+    `Found "${name}", expected a path below the webhook: ".." leads elsewhere`,
+    2,
+  );
+}
+
+function isBelow({ pathname }: URL, calls: URL): boolean {
+  return pathname === calls.pathname || pathname.startsWith(`${calls.pathname}/`);
 }
 
 function toHeaders({ header = [], key }: CallOptions, token: string | null): Headers {
@@ -96,10 +106,10 @@ function put(what: string, act: () => void): void {
   }
 }
 
-function readData(data: string): string | Uint8Array<ArrayBuffer> {
+async function readData(data: string): Promise<string | Uint8Array<ArrayBuffer>> {
   if (!data.startsWith("@")) return data;
   try {
-    return new Uint8Array(readFileSync(data === "@-" ? 0 : data.slice(1)));
+    return data === "@-" ? await readStandardInput() : readFileSync(data.slice(1));
   } catch (error) {
     throw new CommandError(`Cannot read the data: ${(error as Error).message}`);
   }

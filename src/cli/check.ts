@@ -17,7 +17,7 @@ import { requireHost } from "./listening.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
 import { findExcerpt, nameFile } from "./excerpt.ts";
-import { toLine } from "./table.ts";
+import { pad, printJson, toLine, widthOf } from "./table.ts";
 
 /**
  * Checks the configuration, and loads every flow as the service would, apart from its data.
@@ -47,8 +47,8 @@ export async function check(options: { config?: string; json?: true }): Promise<
       process.stderr.write(`${warning}\n`);
     await using flows = await openFlows({ config: { ...config, DATA_DIR: folder }, log, runtime });
     const list = flows.catalog.list();
-    const text = options.json ? toJson(list) : describe(list, file, config.PLUGINS_DIR);
-    process.stdout.write(text);
+    if (options.json) printJson({ flows: list.map(toRow) });
+    else process.stdout.write(describe(list, file, config.PLUGINS_DIR));
     const broken = list.filter((flow) => flow.state === "broken").length;
     if (broken > 0) throw new CommandError(`${broken} of ${list.length} flows cannot run`);
   } finally {
@@ -56,18 +56,17 @@ export async function check(options: { config?: string; json?: true }): Promise<
   }
 }
 
-function toJson(flows: readonly Flow[]): string {
-  const rows = flows.map(({ name, file, state, error }) => ({ name, file, state, error }));
-  return `${JSON.stringify({ flows: rows }, null, 2)}\n`;
+function toRow({ name, file, state, error }: Flow) {
+  return { name, file, state, error };
 }
 
 function describe(flows: readonly Flow[], file: string | null, plugins_dir: string): string {
   const configuration = `Configuration: ${file ?? "defaults and environment"} is right\n`;
   if (flows.length === 0) return `${configuration}No flows in ${plugins_dir}\n`;
-  const width = Math.max(...flows.map(({ name }) => name.length));
+  const width = Math.max(...flows.map(({ name }) => widthOf(toLine(name))));
   const lines = flows.map((flow) => {
     const { name, state } = flow;
-    return `${toLine(name).padEnd(width)}  ${state}${describeError(flow, plugins_dir)}\n`;
+    return `${pad(toLine(name), width)}  ${state}${describeError(flow, plugins_dir)}\n`;
   });
   return configuration + lines.join("");
 }

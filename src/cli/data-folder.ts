@@ -6,6 +6,7 @@ import { openDataFolder } from "../server/config/data-folder.ts";
 import type { Loaded } from "../server/config/load.ts";
 import { databaseFile } from "../server/config/resolve.ts";
 import { explainUnwritable, targetOf } from "../server/config/unwritable.ts";
+import { cleanUpAtSignals } from "./clean-up.ts";
 import { CommandError } from "./command-error.ts";
 
 /** DATA_DIR for commands: beside a service that runs, or of a stopped one. */
@@ -33,8 +34,14 @@ export function isOfOther(folder: string): boolean {
 /** Not below /tmp, which may be mounted without the right to run what is in it. */
 function makeOwnFolder(): string {
   process.umask(0o077);
-  const folder = mkdtempSync(join(homedir(), ".flowhook-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  let folder = "";
+  const remove = () => {
+    if (folder !== "") rmSync(folder, { recursive: true, force: true });
+  };
+  process.once("exit", remove);
+  // Before there is one: a signal may come at any moment.
+  cleanUpAtSignals(remove);
+  folder = mkdtempSync(join(homedir(), ".flowhook-"));
   return folder;
 }
 

@@ -14,7 +14,7 @@ import { CommandError } from "./command-error.ts";
 import { openDevScreen, type DevScreen } from "./dev-screen.ts";
 import { putEnabledWebhook } from "./enabled-webhook.ts";
 import { watchStopSignals } from "./stop-signals.ts";
-import { toLine } from "./table.ts";
+import { pad, toLine, widthOf } from "./table.ts";
 
 export interface DevOptions {
   readonly port?: number;
@@ -136,7 +136,9 @@ async function openWebhook({ store }: Service, flow: string): Promise<void> {
 }
 
 function toCurl(url: string, flow: string): string {
-  return `curl -L '${url}/api/latest/webhook/${encodeURIComponent(flow)}/call'`;
+  // One sign of a shell is left as it is in a URL.
+  const name = encodeURIComponent(flow).replaceAll("'", "%27");
+  return `curl -L '${url}/api/latest/webhook/${name}/call'`;
 }
 
 function describe(
@@ -155,10 +157,10 @@ function describe(
   ];
   const head = rows.map(([name = "", text]) => `  ${name.padEnd(8)}${text}\n`).join("");
   const flows = catalog.list();
-  const width = Math.max(0, ...flows.map(({ name }) => name.length));
+  const width = Math.max(0, ...flows.map(({ name }) => widthOf(toLine(name))));
   const lines = flows.map(
     ({ name, state, error }) =>
-      `  ${name.padEnd(width)}  ${
+      `  ${pad(toLine(name), width)}  ${
         state === "broken" ? `broken: ${toLine(error?.message ?? "")}` : toCurl(url, name)
       }\n`,
   );

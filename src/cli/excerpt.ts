@@ -1,13 +1,15 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { isInside } from "../shared/path.ts";
-import { toLine } from "./table.ts";
+import { toLine, widthOf } from "./table.ts";
 
 /** A piece of the source around the place that an error names. */
 
 /** `billing/invoice.ts:7:11`, as messages and stacks of flows name places. */
 const PLACE = /([\w@./\\-]+\.[mc]?[jt]s):(\d+)(?::(\d+))?/g;
 const BEFORE = 2;
+/** A terminal's own would move the line below the sign for the column. */
+const TAB = "  ";
 
 /** The first place in a text that is a line of a file in the folder; null where there is none. */
 export function findExcerpt(plugins_dir: string, text: string): string | null {
@@ -26,9 +28,11 @@ function toExcerpt(folder: string, file: string, line: number, column: number): 
   const width = String(line).length;
   const shown = lines.slice(first - 1, line).map((source, at) => {
     const number = first + at;
-    return `${number === line ? ">" : " "} ${String(number).padStart(width)} | ${toLine(source)}`;
+    const shownSource = toLine(source.replaceAll("\t", TAB));
+    return `${number === line ? ">" : " "} ${String(number).padStart(width)} | ${shownSource}`;
   });
-  const caret = column > 0 ? [`  ${" ".repeat(width)} | ${" ".repeat(column - 1)}^`] : [];
+  const before = widthOf(toLine(wrong.slice(0, column - 1).replaceAll("\t", TAB)));
+  const caret = column > 0 ? [`  ${" ".repeat(width)} | ${" ".repeat(before)}^`] : [];
   return [`${toLine(file)}:${line}`, ...shown, ...caret].join("\n");
 }
 

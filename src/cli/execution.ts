@@ -144,7 +144,7 @@ async function replayExecution(
 ): Promise<void> {
   const { input, flowVersion: flow_version } = options;
   const body = {
-    ...(input === undefined ? {} : { input_value: readJsonOr(input) }),
+    ...(input === undefined ? {} : { input_value: await readJsonOr(input) }),
     ...(flow_version === undefined ? {} : { flow_version }),
   };
   const path = `${toPath("execution", id)}/replay`;

@@ -26,7 +26,7 @@ export interface RunOptions extends ConnectionOptions {
 export async function runFlow(name: string, options: RunOptions): Promise<void> {
   // Without an input the flow gets what a call without parameters gives.
   const { input } = options;
-  const run = { name, body: input === undefined ? {} : { input_value: readJsonOr(input) } };
+  const run = { name, body: input === undefined ? {} : { input_value: await readJsonOr(input) } };
   if (options.local === true) return runHere(run, options);
   const connection = openConnection(options);
   const folder = findAuthorFolder();

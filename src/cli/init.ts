@@ -2,6 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readAsset } from "../assets/read.ts";
 import { sampleConfig } from "../server/config/sample.ts";
+import { quotePath } from "../server/config/unwritable.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { MAPPING, adviseOnMapping, writeDeclarations } from "./declarations.ts";
 import { CommandError } from "./command-error.ts";
@@ -67,5 +68,5 @@ function report(folder: string, wrote: readonly string[], left: readonly string[
 }
 
 function inFolder(folder: string): string {
-  return folder === "." ? "" : `cd ${folder} && `;
+  return folder === "." ? "" : `cd ${quotePath(folder)} && `;
 }

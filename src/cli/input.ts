@@ -2,23 +2,24 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseExact } from "../shared/json-exact.ts";
 import { TEST_REPORTERS, type TestReporter } from "../shared/wire/trial.ts";
 import { CommandError } from "./command-error.ts";
+import { readStandardInput } from "./standard-input.ts";
 
 /**
  * The text of a file; `-` is standard input.
  *
  * @throws CommandError
  */
-export function readText(file: string): string {
+export async function readText(file: string): Promise<string> {
   try {
-    return readFileSync(file === "-" ? 0 : file, "utf8");
+    return file === "-" ? (await readStandardInput()).toString() : readFileSync(file, "utf8");
   } catch (error) {
     throw new CommandError(`Cannot read "${file}": ${(error as Error).message}`);
   }
 }
 
 /** @throws CommandError where it cannot be read, or is not JSON */
-export function readJson(file: string): unknown {
-  return parse(readText(file), `"${file}"`);
+export async function readJson(file: string): Promise<unknown> {
+  return parse(await readText(file), `"${file}"`);
 }
 
 /** What JSON begins with, and hardly a file's name does. */
@@ -29,7 +30,7 @@ const JSON_BEGIN = /^\s*(?:[{["]|-?\d|(?:true|false|null)\s*$)/;
  *
  * @throws CommandError where it cannot be read, or is not JSON
  */
-export function readJsonOr(given: string): unknown {
+export async function readJsonOr(given: string): Promise<unknown> {
   return JSON_BEGIN.test(given) && !existsSync(given) ? parse(given, "--input") : readJson(given);
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { ConfigError } from "../server/config/config-error.ts";
 import { loadConfig, type Loaded } from "../server/config/load.ts";
 import type { Config } from "../server/config/resolve.ts";
+import { quotePath } from "../server/config/unwritable.ts";
 import { CommandError } from "./command-error.ts";
 import { examineService } from "./doctor/connection.ts";
 import {
@@ -111,7 +112,7 @@ function readInstalled(): Config | null {
 /** The installed one, which may have run this, is gone. */
 function leftProgram(): string {
   try {
-    return findProgram().join(" ");
+    return findProgram().map(quotePath).join(" ");
   } catch {
     return `./flowhook-${process.platform}-${process.arch}`;
   }

@@ -47,7 +47,7 @@ export async function move(from: string, to: string | null, options: MoveOptions
     const seconds = Math.ceil((performance.now() - begun) / 1000);
     const places = { from: path, to: showDatabase({ DATABASE_URL: target }) };
     if (options.json) printJson({ ...moved, ...places, seconds });
-    else process.stdout.write(describe(moved, { ...places, seconds, DATA_DIR: config.DATA_DIR }));
+    else process.stdout.write(describe(moved, { ...places, seconds, config }));
   } finally {
     lock.release();
   }
@@ -106,7 +106,7 @@ const COLUMNS: readonly Column<Moved["tables"][number]>[] = [
 
 function describe(
   { tables, interrupted, waiting }: Moved,
-  { from, to, seconds, DATA_DIR }: { from: string; to: string; seconds: number; DATA_DIR: string },
+  { from, to, seconds, config }: { from: string; to: string; seconds: number; config: Config },
 ): string {
   const unended = [
     [waiting, "that waited: the next start runs them"],
@@ -117,8 +117,10 @@ function describe(
     `${toTable(tables, COLUMNS)}\n` +
     `Moved to ${to} in ${seconds} s; each row was compared\n` +
     lines.map(([count, what]) => `Executions ${what} (${count})\n`).join("") +
-    `Set DATABASE_URL to it, and start the service with the same DATA_DIR, "${DATA_DIR}": ` +
-    `the data key and versions of flows stay there\n` +
+    `Set DATABASE_URL to it, and start the service with the same DATA_DIR, "${config.DATA_DIR}": ` +
+    (config.DATA_KEY === null
+      ? "the data key and versions of flows stay there\n"
+      : "versions of flows stay there; and with the same DATA_KEY\n") +
     `Start no service on "${from}" any more: it is as it was, and what waits would run twice\n`
   );
 }

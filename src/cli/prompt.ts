@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { CommandError } from "./command-error.ts";
+import { readInputLine } from "./standard-input.ts";
 
 export interface PasswordOptions {
   readonly passwordStdin?: true;
@@ -21,11 +21,9 @@ export async function readPassword(
   options: PasswordOptions,
   asked = PASSWORD,
 ): Promise<string> {
-  if (options.passwordStdin) return readFileSync(0, "utf8").replace(/\r?\n$/, "");
+  if (options.passwordStdin) return readInputLine();
   requireTerminal(asked.what, asked.option);
-  const password = await readAnswer(question, { isShown: false });
-  process.stderr.write("\n");
-  return password;
+  return readAnswer(question, { isShown: false });
 }
 
 /** @throws CommandError (usage) where there is no terminal */
@@ -48,9 +46,12 @@ function readAnswer(question: string, { isShown }: { isShown: boolean }): Promis
     const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
     let answer: string | null = null;
     lines.once("SIGINT", () => lines.close());
-    lines.once("close", () =>
-      answer === null ? reject(new CommandError("Stopped at a question")) : resolve(answer),
-    );
+    lines.once("close", () => {
+      // Neither what is typed unseen nor Ctrl-C has ended the line.
+      if (!isShown || answer === null) process.stderr.write("\n");
+      if (answer === null) reject(new CommandError("Stopped at a question"));
+      else resolve(answer);
+    });
     if (!isShown) process.stderr.write(question);
     lines.question(question, (text) => {
       answer = text;

@@ -65,7 +65,7 @@ async function setSetting(
   options: ConnectionOptions & ListOptions & { text?: true },
 ): Promise<void> {
   const client = openClient(options);
-  const value = readValue(given, options);
+  const value = await readValue(given, options);
   const replaced = await replace(client, name, value);
   const setting =
     replaced ??
@@ -75,8 +75,8 @@ async function setSetting(
 }
 
 /** @throws CommandError where it is no JSON */
-function readValue(given: string, { text: isText }: { text?: true }): unknown {
-  const text = given === "-" ? readText("-") : given;
+async function readValue(given: string, { text: isText }: { text?: true }): Promise<unknown> {
+  const text = given === "-" ? await readText("-") : given;
   if (isText) return given === "-" ? text.replace(/\r?\n$/, "") : text;
   try {
     return parseExact(text);

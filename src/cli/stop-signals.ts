@@ -1,7 +1,7 @@
-import { isatty } from "node:tty";
 import type { Log } from "../shared/log.ts";
 import type { Config } from "../server/config/resolve.ts";
 import type { Service } from "../server/service.ts";
+import { isAttended } from "./attended.ts";
 
 /** What comes so soon after another is the same one: some signal the process and then its group. */
 const SAME_MS = 1000;
@@ -51,11 +51,6 @@ export function watchStopSignals(log: Log, times: Times): StopSignals {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, take);
   process.on("SIGHUP", isAttended() ? take : () => log.info(HANG_UP));
   return signals;
-}
-
-/** Whether SIGHUP says that a terminal was closed. Daemons are sent it to read something again. */
-function isAttended(): boolean {
-  return isatty(0) || isatty(1);
 }
 
 const HANG_UP =

@@ -25,13 +25,17 @@ export function printList<Row>(
   else process.stdout.write(toTable(rows, columns, process.stdout.columns));
 }
 
-/** Indented, for people and scripts alike; JSON itself leaves some control characters as they are. */
+/** Indented, for people and scripts alike. */
 export function printJson(value: unknown): void {
-  const text = JSON.stringify(value ?? null, null, 2).replace(
-    /[\u007f-\u009f]/g,
-    (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+  process.stdout.write(`${toJson(value, 2)}\n`);
+}
+
+/** JSON itself leaves some characters as they are that a terminal would obey. */
+export function toJson(value: unknown, indentation = 0): string {
+  return JSON.stringify(value ?? null, null, indentation).replace(
+    /[\u007f-\u009f]|\p{Bidi_Control}/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  process.stdout.write(`${text}\n`);
 }
 
 /** Names and values below each other; what is null is left out. */
@@ -53,9 +57,7 @@ export function toTable<Row>(
     ...rows.map((row) => columns.map((column) => toCell(column.of(row)))),
   ];
   const widths = columns.map((_, at) => Math.max(...cells.map((line) => widthOf(line[at] ?? ""))));
-  const lines = cells.map((line) =>
-    line.map((cell, at) => cell + " ".repeat((widths[at] ?? 0) - widthOf(cell))).join("  "),
-  );
+  const lines = cells.map((line) => line.map((cell, at) => pad(cell, widths[at] ?? 0)).join("  "));
   return lines.map((line) => `${cut(line.trimEnd(), terminal)}\n`).join("");
 }
 
@@ -97,8 +99,13 @@ function graphemesOf(text: string): Intl.Segments {
   return segmenter.segment(text);
 }
 
+/** A text and as many blanks as fill so many columns. */
+export function pad(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - widthOf(text)));
+}
+
 /** Columns that a text takes on a terminal. */
-function widthOf(text: string): number {
+export function widthOf(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
   for (const { segment } of graphemesOf(text)) width += widthOfOne(segment);

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { generatePassword, hashPassword } from "../server/access/password.ts";
 import { prepareFirstStart, takeFirstStart } from "../server/access/first-start.ts";
 import { nextTime } from "../server/api/named.ts";
@@ -28,6 +27,7 @@ import { roleNamesOf } from "../server/store/user-roles.ts";
 import { readConfiguration } from "./configuration.ts";
 import { requireDatabase } from "./data-folder.ts";
 import { CommandError } from "./command-error.ts";
+import { readInputLine } from "./standard-input.ts";
 import { openStoreOf } from "./store.ts";
 import { printList, toTime, type Column, type ListOptions } from "./table.ts";
 import { showPassword } from "./welcome.ts";
@@ -84,7 +84,7 @@ export async function createUser(
   const emailError = findEmailError(options.email);
   if (emailError !== null) throw new CommandError(`--email: ${emailError}`);
   const roleNames = new Set((options.role ?? ["viewer"]).map(toResourceName));
-  const { password, isGenerated } = readPassword();
+  const { password, isGenerated } = await readPassword();
   await using store = await openFilledStore(options, null);
   if ((await findUserByName(store, name)) !== undefined)
     throw new CommandError(`There is a user "${name}" already`);
@@ -119,7 +119,7 @@ export async function setPassword(
   options: UserOptions & { create?: true },
 ): Promise<void> {
   const name = toResourceName(given);
-  const { password, isGenerated } = readPassword();
+  const { password, isGenerated } = await readPassword();
   await using store = await openFilledStore(options, name === "admin" ? password : null);
   const user = await requireUser(store, name);
   const password_hash = await hashPassword(password);
@@ -203,8 +203,8 @@ async function requireRole(store: Store, name: string): Promise<string> {
   return role.id;
 }
 
-function readPassword(): { password: string; isGenerated: boolean } {
-  const given = process.stdin.isTTY ? "" : readFileSync(0, "utf8").replace(/\r?\n$/, "");
+async function readPassword(): Promise<{ password: string; isGenerated: boolean }> {
+  const given = process.stdin.isTTY ? "" : await readInputLine();
   if (given === "") return { password: generatePassword(), isGenerated: true };
   if (given.length < PASSWORD_LENGTH)
     throw new CommandError(`Expected a password of at least ${PASSWORD_LENGTH} characters`);

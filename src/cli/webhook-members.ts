@@ -9,7 +9,7 @@ import type { ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readText } from "./input.ts";
 import { readPassword, type PasswordOptions } from "./prompt.ts";
-import { printJson } from "./table.ts";
+import { printJson, toJson, toLine } from "./table.ts";
 import { QUESTION } from "./webhook-authentication.ts";
 import { printMembers } from "./webhook-fields.ts";
 
@@ -55,7 +55,7 @@ interface SetOptions extends ConnectionOptions, PasswordOptions {
 async function setMembers(name: string, file: string, options: SetOptions): Promise<void> {
   if (file === "-" && options.passwordStdin)
     throw new CommandError("Standard input cannot be both the members and the password", 2);
-  const given = readMembers(file);
+  const given = await readMembers(file);
   const client = openClient(options);
   const before = await client.json<Webhook>("GET", toPath("webhook", name), { has: "name" });
   const { checkMembers, toAnswered } = await import("../server/api/answered-member.ts");
@@ -81,10 +81,10 @@ function refuse(check: () => void): void {
 }
 
 /** @throws CommandError where it is no object of members */
-function readMembers(file: string): Given {
+async function readMembers(file: string): Promise<Given> {
   let given: unknown;
   try {
-    given = load(readText(file), { schema: CORE_SCHEMA, maxDepth: 20, maxAliases: 0 });
+    given = load(await readText(file), { schema: CORE_SCHEMA, maxDepth: 20, maxAliases: 0 });
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(`Expected YAML in "${file}": ${(error as Error).message}`);
@@ -112,7 +112,7 @@ function describeDifference(
   const lines = Object.keys(changed).map((member) => {
     if (member === "key") return "key: changes\n";
     const [from, to] = [valueOf(before, member) ?? null, after(member)];
-    return `${member}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}\n`;
+    return `${toLine(member)}: ${toJson(from)} -> ${toJson(to)}\n`;
   });
   return lines.length === 0 ? "Nothing differs\n" : lines.join("");
 }

@@ -56,7 +56,7 @@ async function importWebhooks(
   file: string,
   options: ConnectionOptions & ListOptions & { dryRun?: true; conflicts: string },
 ): Promise<void> {
-  const yaml = readText(file);
+  const yaml = await readText(file);
   const query = { dry_run: String(options.dryRun === true), conflicts: options.conflicts };
   const client = openClient(options);
   const request = { yaml, query, mayTakeLong: true, has: "items" } as const;

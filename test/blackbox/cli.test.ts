@@ -258,6 +258,15 @@ describe(`user (${target.name})`, { skip }, () => {
     assert.ok(await canLogIn("ada", "a password of ada 1815"));
   });
 
+  test("create: a password that comes slowly is waited for", async () => {
+    const finished = await runCommand(target, ["user", "create", "charles"], {
+      cwd: service.directory,
+      input: "a password ".repeat(100_000),
+      inputLater: "of charles\n",
+    });
+    assert.deepEqual([finished.code, finished.stdout], [0, 'Created the user "charles"\n']);
+  });
+
   test("list, of a stopped service and of one that never ran", async () => {
     const list = (...more: string[]) =>
       runCommand(target, ["user", "list", ...more], { cwd: service.directory });
@@ -354,6 +363,7 @@ describe(`user (${target.name})`, { skip }, () => {
       [
         ["user.delete", "ada", []],
         ["user.change", "admin", ["password"]],
+        ["user.create", "charles", ["name", "email", "password", "roles"]],
         ["user.create", "ada", ["name", "email", "password", "roles"]],
       ],
     );

@@ -14,6 +14,8 @@ export interface CommandOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  /** More of it, once all before has been taken. */
+  readonly inputLater?: string;
   /** After this the process is killed. Default 20 s. */
   readonly deadlineMs?: number;
 }
@@ -37,13 +39,13 @@ export async function runProgram(
   args: readonly string[],
   options: CommandOptions,
 ): Promise<Finished> {
-  const { cwd, env = {}, input = "", deadlineMs = HUNG_MS } = options;
+  const { cwd, env = {}, input = "", inputLater = "", deadlineMs = HUNG_MS } = options;
   const child = spawn(program, args, { cwd, env });
   const printed = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (printed.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (printed.stderr += text));
   child.stdin.on("error", () => undefined);
-  child.stdin.end(input);
+  child.stdin.write(input, () => child.stdin.end(inputLater));
   const timer = setTimeout(() => child.kill("SIGKILL"), deadlineMs);
   const [code] = (await once(child, "close")) as [number | null];
   clearTimeout(timer);

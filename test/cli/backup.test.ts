@@ -53,6 +53,13 @@ describe("backup and restore", { skip: target.skip ?? false }, () => {
     );
   });
 
+  test("a backup tells of the data key that the configuration has", async () => {
+    const env = { FLOWHOOK_DATA_KEY: "0".repeat(64) };
+    const options = { cwd: service.directory, env };
+    const finished = await runCommand(target, ["backup", "keyed.db"], options);
+    assert.match(finished.stdout, /^Keep DATA_KEY in another place: /m, all(finished));
+  });
+
   test("a backup and a restore that a signal ends leave no copy behind", async () => {
     const large = inFolder("large");
     await mkdir(large);

@@ -75,6 +75,15 @@ describe("redirects of a call", { skip: target.skip ?? false }, () => {
   const HEADERS = ["-H", "X-Own: of mine", "-H", "Accept: text/plain"];
   const SIGNED = ["--key", "a-key-of-my-own-1815", "--sign", "--secret-stdin", "-d", "{}"];
 
+  for (const name of ["a/../../../secret", "a/x/%2e%2e/%2E./b"])
+    test(`${name}: what would leave the webhook is not sent`, async () => {
+      const url = originOf(here);
+      const finished = await runCommand(target, ["call", name, "--url", url], { cwd: tmpdir() });
+      assert.equal(finished.code, 2, all(finished));
+      assert.match(finished.stderr, /^Found "a\/.*", expected a path below the webhook/);
+      assert.deepEqual(seen.here, []);
+    });
+
   test("another host gets the body, and no header that may hold a secret", async () => {
     const finished = await call({ status: 307, to: originOf(there) }, ...HEADERS, ...SIGNED);
     assert.equal(finished.stdout, "arrived", all(finished));

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { poll } from "../blackbox/scenario.ts";
-import { environment, openTarget } from "../blackbox/target.ts";
+import { environment, findProgram, openTarget } from "../blackbox/target.ts";
 import { cleanUpAtSignals } from "../../src/cli/clean-up.ts";
 
 const MODULE = new URL("../../src/cli/clean-up.ts", import.meta.url).href;
 
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+for (const signal of ["SIGINT", "SIGTERM"] as const)
   test(`${signal} cleans up, and ends the command all the same`, () => {
     const program = `
       const { cleanUpAtSignals } = await import(${JSON.stringify(MODULE)});
@@ -23,6 +24,43 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     const ended = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 20_000 });
     assert.deepEqual([ended.stdout, ended.signal], ["cleaned\n", signal], ended.stderr);
   });
+
+test("SIGHUP ends nothing without a terminal, as nohup asks", () => {
+  const program = `
+    const { cleanUpAtSignals } = await import(${JSON.stringify(MODULE)});
+    cleanUpAtSignals(() => console.log("cleaned"));
+    process.once("SIGHUP", () => setImmediate(() => process.exit(7)));
+    process.kill(process.pid, "SIGHUP");
+    setInterval(() => {}, 1000);
+  `;
+  const args = ["--input-type=module", "--eval", program];
+  const ended = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 20_000 });
+  assert.deepEqual([ended.stdout, ended.status], ["", 7], ended.stderr);
+});
+
+const python = findProgram("python3");
+const noTerminal = python === null && "no python3 on this machine";
+
+test("a terminal that is closed cleans up, and ends the command", { skip: noTerminal }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "flowhook-closed-"));
+  try {
+    const program = `
+      const { cleanUpAtSignals } = await import(${JSON.stringify(MODULE)});
+      const { writeFileSync } = await import("node:fs");
+      cleanUpAtSignals(() => writeFileSync("cleaned", ""));
+      console.log("ready");
+      setInterval(() => {}, 1000);
+    `;
+    const script = fileURLToPath(new URL("terminal.py", import.meta.url));
+    const command = [process.execPath, "--input-type=module", "--eval", program];
+    const args = [script, JSON.stringify([["ready", null]]), ...command];
+    const ended = spawnSync(python!, args, { cwd: folder, encoding: "utf8", timeout: 20_000 });
+    assert.equal(ended.status, 256 - constants.signals.SIGHUP, ended.stderr);
+    assert.deepEqual(readdirSync(folder), ["cleaned"]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
 test("what is done is not cleaned up any more", () => {
   const before = process.listenerCount("SIGHUP");

@@ -35,6 +35,12 @@ describe("init and types", { skip: target.skip ?? false }, () => {
     return runProgram(NODE, [tsc, "-p", folder], { cwd: folder, env: environment() });
   }
 
+  test("a folder whose name has a blank is a word of the lines that it prints", async () => {
+    const finished = await run(["init", "my flows"]);
+    assert.match(finished.stdout, /^Write flows with: cd 'my flows' && flowhook dev$/m);
+    assert.match(finished.stdout, /^Serve them with: cd 'my flows' && flowhook serve$/m);
+  });
+
   test("an empty folder gets all that serving takes", async () => {
     const finished = await run(["init"]);
     assert.equal(finished.code, 0, all(finished));

@@ -53,6 +53,17 @@ describe("secret", { skip: openTarget().skip ?? false }, () => {
     assert.doesNotMatch(await succeed(["secret", "list", "--json"]), /first|of two/);
   });
 
+  test("set: a value that comes slowly is waited for", async () => {
+    // More than a pipe holds: where it was taken, it is being read.
+    const [input, inputLater] = ["a".repeat(1_000_000), "a"];
+    const finished = await session.run(["secret", "set", "LONG"], { input, inputLater });
+    assert.equal(
+      finished.stderr,
+      "value: expected at most 65536 characters, found 1000001\n",
+      all(finished),
+    );
+  });
+
   test("set: without a value nothing is set", async () => {
     assert.match(await refuse(["secret", "set", "EMPTY"]), /^Expected the value on standard input/);
     assert.doesNotMatch(await succeed(["secret", "list"]), /EMPTY/);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runCommand, type Finished } from "../blackbox/command.ts";
+import { runCommand, type CommandOptions, type Finished } from "../blackbox/command.ts";
 import { ADMIN_PASSWORD, startService, type Service } from "../blackbox/service.ts";
 import { openTarget } from "../blackbox/target.ts";
 
@@ -16,8 +16,7 @@ export interface Session {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface RunOptions {
-  readonly input?: string;
+export interface RunOptions extends Pick<CommandOptions, "input" | "inputLater"> {
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -37,10 +36,10 @@ export async function openSession(
   return {
     service,
     folder,
-    run(args, { input = "", env = {} } = {}) {
+    run(args, { env = {}, ...input } = {}) {
       const usual = { FLOWHOOK_URL: service.url, FLOWHOOK_TOKEN: service.token() };
       const all = { XDG_CONFIG_HOME: folder, ...usual, ...env };
-      return runCommand(target, args, { cwd: folder, input, env: all });
+      return runCommand(target, args, { cwd: folder, ...input, env: all });
     },
     async write(name, text) {
       await writeFile(join(folder, name), text);

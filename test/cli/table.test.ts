@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toLine, toLines, toTable, toTime, type Column } from "../../src/cli/table.ts";
+import { toJson, toLine, toLines, toTable, toTime, type Column } from "../../src/cli/table.ts";
 
 type Row = readonly [string | null, boolean];
 
@@ -61,6 +61,12 @@ test("no control character reaches the terminal", () => {
   assert.equal(toLine("a\u001b[2J\u0007b\r\nc\u009b1m"), "a [2J b c 1m");
   assert.equal(toLines("a\u001b[2J\nb\u202ec"), "a [2J\nb c");
   assert.doesNotMatch(toTable([["\u001b]0;title\u0007", true]], COLUMNS), /\u001b|\u0007/);
+});
+
+test("nor by JSON, which is the same value all the same", () => {
+  const value = "a\u001b[2J\u009b1m\u202eb";
+  assert.equal(toJson(value), '"a\\u001b[2J\\u009b1m\\u202eb"');
+  assert.equal(JSON.parse(toJson(value)), value);
 });
 
 test("times are shown to the second", () => {

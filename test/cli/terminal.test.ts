@@ -61,7 +61,7 @@ describe("on a terminal", { skip: target.skip ?? whyNone() }, () => {
       [["Password: ", "\u0003"]],
     );
     assert.equal(finished.code, 1);
-    assert.match(finished.stdout, /Stopped at a question/);
+    assert.match(finished.stdout, /^Stopped at a question\r?$/m);
   });
 
   test("a webhook's key is asked for after the password", async () => {

@@ -109,6 +109,12 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(await succeed(["show", "full"]), /^async_status +204$/m);
   });
 
+  test("set: what a terminal would obey is printed by its code", async () => {
+    const members = JSON.stringify({ description: "\u009b2J\u202e" });
+    const difference = await succeed(["set", "full", "-", "--dry-run"], members);
+    assert.match(difference, /^description: ".*" -> "\\u009b2J\\u202e"\n$/);
+  });
+
   test("set: what is left out in a member is its default, and differs only from another", async () => {
     const { service } = session;
     await succeed(["create", "short", "--flow", "echo"]);

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { watch } from "node:fs";
 import {
   chmod,
   chown,
@@ -354,6 +356,26 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
         );
         assert.deepEqual(await openToOthers(data), []);
         assert.doesNotMatch(await serve(folder), /"level":"(warn|error)"/);
+        assert.deepEqual(await readdir(home), []);
+      });
+
+      test("M10: a command of root that is interrupted leaves nothing", async () => {
+        const folder = await furnish();
+        await serve(folder);
+        const home = await mkdtemp(join(root, "home-"));
+        const [program, ...leading] = faultsTarget().command;
+        const watcher = watch(home);
+        const made = once(watcher, "change");
+        const child = spawn(program, [...leading, "user", "list"], {
+          cwd: folder,
+          env: environment({ HOME: home }),
+          stdio: "ignore",
+        });
+        const ended = once(child, "close");
+        await made;
+        watcher.close();
+        child.kill("SIGTERM");
+        assert.deepEqual(await ended, [null, "SIGTERM"]);
         assert.deepEqual(await readdir(home), []);
       });
 

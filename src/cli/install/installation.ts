@@ -8,7 +8,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -24,6 +23,7 @@ import { CommandError } from "../command-error.ts";
 import { CONFIG_FILE, makeUnit } from "../systemd.ts";
 import { findUser, runProgram, type SystemUser } from "./machine.ts";
 import { enable, start } from "./starting.ts";
+import { placeFile } from "./placed-file.ts";
 import type { Step } from "./step.ts";
 import { isUnit, markUnit, requireOwnUnit, UNIT_FILE } from "./unit-file.ts";
 
@@ -77,10 +77,10 @@ function copyProgram(source: string): Step {
     isDone: () => isPlainFile(PROGRAM) && isSame(source, PROGRAM),
     act() {
       mkdirSync(dirname(PROGRAM), { recursive: true });
-      // Beside and renamed: the file of a program that runs cannot be written.
-      copyFileSync(source, `${PROGRAM}.new`);
-      chmodSync(`${PROGRAM}.new`, 0o755);
-      renameSync(`${PROGRAM}.new`, PROGRAM);
+      placeFile(PROGRAM, (beside) => {
+        copyFileSync(source, beside);
+        chmodSync(beside, 0o755);
+      });
     },
   };
 }
@@ -124,9 +124,11 @@ function writeConfiguration(): Step {
     isRead: true,
     isDone: () => existsSync(CONFIG_FILE),
     act() {
-      writeFileSync(CONFIG_FILE, configurationText(), { flag: "wx", mode: 0o640 });
-      chmodSync(CONFIG_FILE, 0o640);
-      chownSync(CONFIG_FILE, 0, requireUser().gid);
+      placeFile(CONFIG_FILE, (beside) => {
+        writeFileSync(beside, configurationText(), { mode: 0o640 });
+        chmodSync(beside, 0o640);
+        chownSync(beside, 0, requireUser().gid);
+      });
     },
   };
 }
@@ -137,8 +139,10 @@ function writeFlow(folder: string): Step {
     what: `write a first flow, ${file}`,
     isDone: () => existsSync(folder) && readdirSync(folder).length > 0,
     act() {
-      writeFileSync(file, readAsset("demo/hello.ts"), { flag: "wx" });
-      chmodSync(file, 0o644);
+      placeFile(file, (beside) => {
+        writeFileSync(beside, readAsset("demo/hello.ts"));
+        chmodSync(beside, 0o644);
+      });
     },
   };
 }
@@ -221,9 +225,10 @@ function writeUnit({ program, loaded }: Plan): Step {
     isRead: true,
     isDone: () => isUnit(text),
     act() {
-      writeFileSync(`${UNIT_FILE}.new`, text, { mode: 0o644 });
-      chmodSync(`${UNIT_FILE}.new`, 0o644);
-      renameSync(`${UNIT_FILE}.new`, UNIT_FILE);
+      placeFile(UNIT_FILE, (beside) => {
+        writeFileSync(beside, text, { mode: 0o644 });
+        chmodSync(beside, 0o644);
+      });
       runProgram("systemctl", "daemon-reload");
     },
   };

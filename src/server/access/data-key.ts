@@ -38,6 +38,11 @@ export function nameOfKey({ DATA_KEY }: KeyPlace): "DATA_KEY" | "secret.key" {
   return DATA_KEY === null ? "secret.key" : "DATA_KEY";
 }
 
+/** Where the key is, for messages. */
+export function placeOfKey(place: KeyPlace): string {
+  return place.DATA_KEY === null ? `"${keyFileOf(place)}"` : "DATA_KEY";
+}
+
 export function keyFileOf({ DATA_DIR }: Pick<KeyPlace, "DATA_DIR">): string {
   return join(DATA_DIR, "secret.key");
 }

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { placeFile } from "../../src/cli/install/placed-file.ts";
+
+test("a file of an installation is there whole, or as it was", () => {
+  const folder = mkdtempSync(join(tmpdir(), "flowhook-placed-"));
+  try {
+    const path = join(folder, "flowhook.yaml");
+    const full = () =>
+      placeFile(path, (beside) => {
+        writeFileSync(beside, "half of");
+        throw new Error("ENOSPC");
+      });
+    assert.throws(full, /^Error: ENOSPC$/);
+    assert.deepEqual(readdirSync(folder), []);
+    placeFile(path, (beside) => writeFileSync(beside, "all of it"));
+    assert.throws(full, /^Error: ENOSPC$/);
+    assert.deepEqual(readdirSync(folder), ["flowhook.yaml"]);
+    assert.equal(readFileSync(path, "utf8"), "all of it");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
