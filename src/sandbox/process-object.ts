@@ -50,8 +50,6 @@ const UNSET = [
 /** Members of the original that say no more than those of the substitute. */
 const TOLD = ["argv", "execArgv", "execPath", "ppid", "title", "stdout", "stderr"];
 
-/** Its process is an object of another make, which its permissions hold. */
-
 /** Where what a flow prints past the console goes. */
 export type Print = (level: "info" | "warn" | "error", text: string) => void;
 
@@ -182,6 +180,7 @@ function pinEmitter(real: NodeJS.Process): void {
  * original: nobody does any more. What tells of the server or holds a port is taken from it.
  */
 function harden(real: NodeJS.Process, substitute: object): void {
+  // Deno's is an object of another make, which its permissions hold.
   if (IS_DENO) return;
   for (const name of UNSET)
     Object.defineProperty(real, name, { value: undefined, writable: true, configurable: false });

@@ -20,7 +20,7 @@ import { Ended, InputError, abort, run, type Execution } from "./run.ts";
 import { RunFrames } from "./run-frames.ts";
 import { SharedObjects } from "./shared-objects.ts";
 import { isWornOut } from "./thread-age.ts";
-import { Timeline } from "./timeline.ts";
+import { recordNoRequests, Timeline } from "./timeline.ts";
 import { cut, relative, toMessage, toStack } from "./text.ts";
 import type { Imported, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
 
@@ -102,7 +102,10 @@ async function guard(): Promise<void> {
   guardHandles();
   reduceBuiltins();
   if (isInspecting) return;
-  if (data.spec.isolation === "flow") shared = new SharedObjects();
+  if (data.spec.isolation === "flow") {
+    shared = new SharedObjects();
+    recordNoRequests();
+  }
   if (data.spec.grants.net) shared?.addFetch();
   line.begin();
 }
@@ -167,25 +170,36 @@ function begin(job: Job): Execution {
   return execution;
 }
 
+/** What a flow throws may throw itself where it is looked at. */
 async function settle(execution: Execution): Promise<Ended> {
   try {
     await (loading ??= importFlow());
-    const begun = monotonicClock();
-    const ending = await run(flow, execution, client, limits);
-    const change = realm?.findChange(monotonicClock() - begun) ?? null;
-    if (change !== null) tellChange(execution, change);
-    forgetTimeline();
-    return ending;
+    return await settleIn(execution);
   } catch (thrown) {
-    // Nothing of the flow's own has run where the input was refused.
-    isSpoilt ||= !(thrown instanceof InputError) || (realm?.findChange(0) ?? null) !== null;
-    forgetTimeline();
+    isSpoilt = true;
     return failure(execution, thrown);
   }
 }
 
-function forgetTimeline(): void {
-  isSpoilt ||= timeline?.forget() === false;
+async function settleIn(execution: Execution): Promise<Ended> {
+  const begun = monotonicClock();
+  try {
+    const ending = await run(flow, execution, client, limits);
+    const change = realm?.findChange(monotonicClock() - begun) ?? null;
+    if (change !== null) tellChange(execution, change);
+    forgetTimeline(execution);
+    return ending;
+  } catch (thrown) {
+    // Nothing of the flow's own has run where the input was refused.
+    isSpoilt ||= !(thrown instanceof InputError) || (realm?.findChange(0) ?? null) !== null;
+    forgetTimeline(execution);
+    return failure(execution, thrown);
+  }
+}
+
+function forgetTimeline(execution: Execution): void {
+  if (isSpoilt || timeline === null || timeline.forget()) return;
+  tellChange(execution, "the marks in performance that were there before it");
 }
 
 function tellChange(execution: Execution, change: string): void {
@@ -199,7 +213,10 @@ async function importFlow(): Promise<void> {
   const { href } = pathToFileURL(data.spec.entry);
   try {
     const module: { default?: unknown } = await import(href);
-    if (shared !== null) [realm, timeline] = [new Realm(shared), new Timeline()];
+    if (shared !== null) {
+      realm = new Realm(shared);
+      timeline = new Timeline();
+    }
     flow = module.default;
   } catch (error) {
     throw new ImportError(importError(error, data.spec, imports), { cause: error });

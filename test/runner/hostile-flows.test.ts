@@ -187,6 +187,16 @@ const ROWS: readonly Row[] = [
     message: /^The flow threw a proxy$/,
   },
   {
+    name: "throws a proxy that was revoked",
+    code: `export default () => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy; }`,
+    message: /revoked|a proxy/,
+  },
+  {
+    name: "throws a proxy that throws what cannot be told",
+    code: `export default () => { throw new Proxy({}, { getPrototypeOf() { throw () => {}; } }); }`,
+    message: /^The flow threw /,
+  },
+  {
     name: "throws a megabyte",
     code: `export default () => { throw new Error("x".repeat(1e6)); }`,
     message: /^x{4000}.* … \(cut\)$/,

@@ -201,6 +201,28 @@ test("H2: what a flow marks while it is loaded stays for each run to measure fro
   for (let n = 0; n < 3; n += 1) assert.equal((await run(spec, null)).output, 1);
 });
 
+test("H2: marks in the place of those of the load end the thread", async () => {
+  const spec = bench.flow(
+    `performance.mark("loaded"); let runs = 0; export default ({ input_value }) => { if (input_value.json) { performance.clearMarks(); performance.mark("left"); } return [(runs += 1), performance.getEntries().map(({ name }) => name)]; }`,
+  );
+  assert.deepEqual((await run(spec, false)).output, [1, ["loaded"]]);
+  const { log } = await run(spec, true);
+  assert.match(log, /^warn The run changed the marks in performance that were there before it/);
+  assert.deepEqual((await run(spec, false)).output, [1, ["loaded"]]);
+});
+
+test("H2: a flow that replaces how lists are gone through is compared all the same", async () => {
+  const spec = bench.flow(
+    `const { get: real } = Object.getOwnPropertyDescriptor({ get real() { return Array.prototype[Symbol.iterator]; } }, "real");
+    const values = real(); let taken = 0;
+    Array.prototype[Symbol.iterator] = function () { if (typeof this[0]?.findChange === "function") { taken += 1; Object.getPrototypeOf(this[0]).findChange = () => null; } return values.call(this); };
+    let runs = 0; export default ({ input_value }) => { if (input_value.json) Object.prototype.left = 1; return [(runs += 1), taken]; }`,
+  );
+  assert.deepEqual((await run(spec, false)).output, [1, 0]);
+  assert.match((await run(spec, true)).log, /The run changed Object.prototype.left/);
+  assert.deepEqual((await run(spec, false)).output, [1, 0]);
+});
+
 /** What the runtime and programs do to one object that inherits from what all runs share. */
 const OWN: Readonly<Record<string, string>> = {
   "a body that is sent": `const { port, close } = await serve(); try { return await (await fetch("http://127.0.0.1:" + port, { method: "POST", body: "sent" })).text(); } finally { close(); }`,
@@ -234,6 +256,21 @@ test("what one object is given in place of what it inherits is its own", async (
     const { output, status_message } = await run(spec, name);
     assert.deepEqual([output, status_message], [[at + 1, "sent"], null], name);
   }
+});
+
+test("H2: what a run has asked last is found by no later one", async () => {
+  const spec = bench.flow(
+    `${SERVE} let server; let runs = 0;
+    export default async ({ input_value }) => {
+      const found = performance.getEntries().length;
+      server ??= await serve();
+      if (input_value.json) await (await fetch("http://127.0.0.1:" + server.port + "/?secret")).text();
+      else await new Promise((done) => setTimeout(done, 5));
+      return [(runs += 1), found + performance.getEntries().length]; }`,
+    { grants: { net: true } },
+  );
+  for (const [at, asks] of [true, true, false, false].entries())
+    assert.deepEqual((await run(spec, asks)).output, [at + 1, 0]);
 });
 
 test("H2: what a run counts and times on the console is its own", async () => {
