@@ -8,6 +8,7 @@ import { findExecution } from "../../src/server/store/executions.ts";
 import type { BeginRecord, LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
 import { lockWebhooks } from "../../src/server/store/postgres/locks.ts";
+import { UnknownBegins } from "../../src/server/store/postgres/unknown-begins.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { isBusy, isPassing } from "../../src/server/store/store-error.ts";
@@ -99,9 +100,9 @@ async function begin(store: Store): Promise<string> {
   return record.row.id;
 }
 
-function start(store: Store, id: string): Promise<Told> {
+function start(store: Store, id: string, at = 7): Promise<Told> {
   const limited = [{ id, webhook_id: "w" }];
-  return append(store, { kind: "start", ids: [id], at: 7, limited });
+  return append(store, { kind: "start", ids: [id], at, limited });
 }
 
 /** What came of both, in one batch; where another node decides for long, of a later try. */
@@ -331,6 +332,30 @@ test("one that has replaced what waited waits itself, though its begin was not a
   replaceUnanswered(1, false));
 
 test("so does one that was begun and started in one batch", () => replaceUnanswered(3, true));
+
+test("a begin that is settled twice, the first answer lost, leaves what was started in between", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { url, both } = await openBoth(stack, { max_concurrent: 3, when_busy: "replace" });
+  const client = new pg.Client(url);
+  await client.connect();
+  stack.defer(() => client.end());
+  const record = newBegin();
+  const plain = newBegin(null);
+  for (const one of [record, plain]) assert.equal(await append(both[0], one, "1"), "written");
+  const entries = [record, plain].map((one) => ({ record: one, text: "1" }));
+  const tries = [new UnknownBegins(), new UnknownBegins()] as const;
+  for (const one of tries) one.add(entries, new Set([both[0].node.id]));
+  await tries[0].settle(client);
+  const [left, ended] = [record.row.id, plain.row.id];
+  const statuses = async () => [await statusOf(both[0], left), await statusOf(both[0], ended)];
+  assert.deepEqual(await statuses(), ["PENDING", "ENDED_ERROR"]);
+  const room = [{ flow: record.row.flow, count: 9 }];
+  const taken = await both[0].node.take({ room, waitingSince: null, busyWebhooks: [] });
+  assert.deepEqual([taken.length, await start(both[0], left, Date.now() + 1)], [1, "written"]);
+  await tries[1].settle(client);
+  assert.deepEqual(await statuses(), ["RUNNING", "ENDED_ERROR"]);
+  assert.equal(await end(both[0], left), "written");
+});
 
 test("a node that holds a webhook's lock and says no more keeps nobody else's calls waiting", async () => {
   await using stack = new AsyncDisposableStack();

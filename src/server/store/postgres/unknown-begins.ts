@@ -1,4 +1,4 @@
-import type { Client } from "pg";
+import type { Client, QueryResult } from "pg";
 import { now } from "../../../shared/clock.ts";
 import { requireKey } from "../execution-key.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
@@ -11,19 +11,25 @@ import { transact } from "./connection.ts";
  * recorded. Some are in the tables all the same.
  */
 export class UnknownBegins {
-  /** Ids by the node that they were sent as: it may have been given up since. */
-  readonly #ids = new Map<string, Set<string>>();
+  /**
+   * When each was given up, in milliseconds since the epoch, by the node that it was sent as: that may
+   * have been given up since.
+   */
+  readonly #givenUp = new Map<string, Map<string, number>>();
 
   get size(): number {
-    return this.#ids.size;
+    return this.#givenUp.size;
   }
 
   /** @param nodes that it was tried as */
   add(entries: readonly LedgerEntry[], nodes: ReadonlySet<string>): void {
     const ids = entries.flatMap(({ record }) => (record.kind === "begin" ? record.row.id : []));
     if (ids.length === 0) return;
-    for (const node of nodes)
-      this.#ids.set(node, new Set([...(this.#ids.get(node) ?? []), ...ids]));
+    const at = now();
+    for (const node of nodes) {
+      const others = this.#givenUp.get(node) ?? [];
+      this.#givenUp.set(node, new Map([...others, ...ids.map((id) => [id, at] as const)]));
+    }
   }
 
   /**
@@ -34,35 +40,61 @@ export class UnknownBegins {
    * @param client of whose lane no earlier statement is under way any more
    */
   async settle(client: Client): Promise<void> {
-    for (const [node, ids] of this.#ids) {
-      await transact(client, () => endBegun(client, node, [...ids]));
-      this.#ids.delete(node);
+    for (const [node, givenUp] of this.#givenUp) {
+      await transact(client, () => settleBegun(client, node, givenUp));
+      this.#givenUp.delete(node);
     }
   }
 }
 
 /**
- * They are no node's: whichever has room takes them, as it does those of a lost one. What was started
- * with its begin was handed to no thread.
+ * Those that are as they were begun, or were started with that, which was handed to no thread. One
+ * that has been started since was left to wait by a try whose answer was lost, and runs.
  */
+const LOCK_BEGUN = `select execution.id from execution
+  join unnest($1::bigint[], $2::text[], $3::bigint[]) as begun (key, id, given_up)
+    on begun.key = execution.key and begun.id = execution.id
+  where execution.node_id = $4 and execution.ended_at is null
+    and (execution.status = 'PENDING' or execution.started_at <= begun.given_up)
+  for update of execution`;
+
+/** They are no node's: whichever has room takes them, as it does those of a lost one. */
 const LEAVE_REPLACING = `update execution
   set node_id = null, status = 'PENDING', started_at = null from webhook
   where execution.key = any($1::bigint[]) and execution.id = any($2::text[])
-    and execution.node_id = $3 and execution.ended_at is null
-    and webhook.id = execution.webhook_id and webhook.limits::jsonb ->> 'when_busy' = 'replace'`;
+    and webhook.id = execution.webhook_id and webhook.limits::jsonb ->> 'when_busy' = 'replace'
+  returning execution.id`;
+
+async function settleBegun(
+  client: Client,
+  node: string,
+  givenUp: ReadonlyMap<string, number>,
+): Promise<void> {
+  const all = [...givenUp.keys()];
+  const begun = idsOf(
+    await client.query(LOCK_BEGUN, [all.map(requireKey), all, [...givenUp.values()], node]),
+  );
+  const left = new Set(idsOf(await client.query(LEAVE_REPLACING, [begun.map(requireKey), begun])));
+  await endBegun(
+    client,
+    node,
+    begun.filter((id) => !left.has(id)),
+  );
+}
+
+function idsOf({ rows }: QueryResult<{ readonly id: string }>): string[] {
+  return rows.map(({ id }) => id);
+}
 
 async function endBegun(client: Client, node: string, ids: readonly string[]): Promise<void> {
   const ended = { status: "ENDED_ERROR", ended_at: now(), output_value: null } as const;
   const status_message = "not started: the database was away when it was recorded";
   const rows = ids.map((id) => ({ id, ...ended, status_message, response: null }));
-  const keys = ids.map(requireKey);
-  await client.query(LEAVE_REPLACING, [keys, ids, node]);
   await runBatch(client, toEndBatch(rows, node));
   await client.query(
     `delete from execution_claim using execution
       where execution_claim.execution_key = any($1::bigint[])
-        and execution.key = execution_claim.execution_key and execution.id = any($2::text[])
-        and execution.status_message = $3`,
-    [keys, ids, status_message],
+        and execution.key = execution_claim.execution_key and execution.id = any($2::text[])`,
+    [ids.map(requireKey), ids],
   );
 }
