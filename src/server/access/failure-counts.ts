@@ -92,19 +92,38 @@ const CHECK_MS = 2000;
 /** Between two questions about one pair, in milliseconds. */
 const ASK_AGAIN_MS = 100;
 
+/** Questions of one address at a time that are asked again: names cost whoever tries many nothing. */
+const MOST_ASKING = 4;
+
 /** In the store, over all services that use it. A crash of the database server forgives. */
 export function openSharedCounts(store: Store, limits: CountLimits): FailureCounts {
+  const asking = new Map<string, number>();
   return {
     add: (keys) => addAttempt(store, keys, limits),
     async mayAskAgain(keys) {
-      const leftMs = await lockLeftMs(store, keys, limits);
-      const sinceMs = limits.windowMs - leftMs;
-      // Less than none: the clock of the database was set back.
-      if (leftMs > 0 && (sinceMs < 0 || sinceMs >= CHECK_MS)) return false;
-      await wait(ASK_AGAIN_MS);
-      return true;
+      const { address } = keys;
+      const others = asking.get(address) ?? 0;
+      if (others >= MOST_ASKING) return false;
+      asking.set(address, others + 1);
+      try {
+        return await isRecent(store, keys, limits);
+      } finally {
+        const left = (asking.get(address) ?? 0) - 1;
+        if (left > 0) asking.set(address, left);
+        else asking.delete(address);
+      }
     },
     lockLeftMs: (keys) => lockLeftMs(store, keys, limits),
     forgive: (keys) => forgiveAttempt(store, keys),
   };
+}
+
+/** Whether what has reached a limit may still be checked; takes a while then. */
+async function isRecent(store: Store, keys: AttemptKeys, limits: CountLimits): Promise<boolean> {
+  const leftMs = await lockLeftMs(store, keys, limits);
+  const sinceMs = limits.windowMs - leftMs;
+  // Less than none: the clock of the database was set back.
+  if (leftMs > 0 && (sinceMs < 0 || sinceMs >= CHECK_MS)) return false;
+  await wait(ASK_AGAIN_MS);
+  return true;
 }

@@ -18,10 +18,13 @@ export class RunQueue {
     this.#insert(run, this.#last, null);
   }
 
-  /** Puts a run before the first that is younger. */
+  /** Puts a run before the younger ones that came last: those are few, where it was here before. */
   insert(run: Run): void {
-    const older = this.take(Infinity, ({ id }) => id < run.id);
-    this.unshift([...older, run]);
+    let next: RunLink | null = null;
+    let previous = this.#last;
+    for (; previous !== null && previous.run.id > run.id; previous = previous.previous)
+      next = previous;
+    this.#insert(run, previous, next);
   }
 
   /** Puts runs before all others, in their order. */

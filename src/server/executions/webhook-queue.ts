@@ -222,7 +222,7 @@ export class WebhookQueue<Execution extends QueuedExecution> {
     return this.#limits.max_concurrent ?? Infinity;
   }
 
-  /** @param back one that has waited at the scheduler before */
+  /** @param back one that was here before younger ones, and may have been at the scheduler */
   #passNext(back: Run | null = null): void {
     if (this.#most === Infinity) this.#free = Infinity;
     while (this.#passed.size < this.#most && this.#free > 0) {
