@@ -4,8 +4,8 @@ import type { Secret } from "../shared/contract/secret.ts";
 import { openClient, RefusedFailure, toPath, type Client } from "./client.ts";
 import { CommandError } from "./command-error.ts";
 import type { ConnectionOptions } from "./connection.ts";
+import { readText } from "./input.ts";
 import { readPassword } from "./prompt.ts";
-import { readInputLine } from "./standard-input.ts";
 import { printList, toTime, type Column, type ListOptions } from "./table.ts";
 
 /** The commands about secrets. */
@@ -66,7 +66,7 @@ async function setSecret(
 async function readValue(name: string): Promise<string> {
   const value = process.stdin.isTTY
     ? await readPassword(`Value of "${name}": `, {})
-    : await readInputLine();
+    : (await readText("-")).replace(/\r?\n$/, "");
   if (value === "") throw new CommandError("Expected the value on standard input, found nothing");
   return value;
 }

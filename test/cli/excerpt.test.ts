@@ -19,6 +19,7 @@ for (const [name, source] of [
     writeFileSync(join(folder, "broken.ts"), `if (true)\n${source}\n`);
     const column = source!.indexOf(";") + 1;
     const shown = findExcerpt(folder, `broken.ts:2:${column}: Unexpected ";"`)!.split("\n");
+    assert.match(shown.at(-1)!, /\^$/);
     const columns = (line: string) => line.replaceAll(/[日本]/g, "xx");
     assert.equal(columns(shown.at(-2)!).indexOf(";"), shown.at(-1)!.indexOf("^"), shown.join("\n"));
   });

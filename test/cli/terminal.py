@@ -15,6 +15,10 @@ pid, terminal = pty.fork()
 if pid == 0:
     os.execvp(sys.argv[2], sys.argv[2:])
 
+# What is typed at once needs nothing to be shown.
+while dialogue and dialogue[0][0] == "":
+    os.write(terminal, dialogue.pop(0)[1].encode())
+
 shown = b""
 searched = 0
 # Before whoever started this gives up: what was shown until then is of use.

@@ -83,6 +83,22 @@ describe("on a terminal", { skip: target.skip ?? whyNone() }, () => {
     assert.equal(answer.status, 200);
   });
 
+  test("a password is asked for after members that were typed", async () => {
+    await session.service.createWebhook("members", "echo", {});
+    const env = { FLOWHOOK_URL: session.service.url, FLOWHOOK_TOKEN: session.service.token() };
+    const finished = await type(
+      ["webhook", "set", "members", "-"],
+      [
+        ["", "require_login: true\r\u0004"],
+        ["Your password: ", `${ADMIN_PASSWORD}\r`],
+      ],
+      env,
+    );
+    assert.equal(finished.code, 0, finished.stdout);
+    const read = await session.service.api("GET", "/webhook/members");
+    assert.equal((read.body as { require_login: boolean }).require_login, true, finished.stdout);
+  });
+
   test("serve greets with its URL and the password, and stops with Ctrl-C", async () => {
     const env = { FLOWHOOK_LISTEN_PORT: "0", NO_COLOR: "1" };
     const finished = await type(["serve"], [["Ctrl-C", "\u0003"]], env);

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
+  constants,
   copyFileSync,
   existsSync,
   lstatSync,
@@ -11,7 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { readAsset } from "../../assets/read.ts";
 import { generatePassword } from "../../server/access/password.ts";
 import type { Loaded } from "../../server/config/load.ts";
@@ -23,7 +24,7 @@ import { CommandError } from "../command-error.ts";
 import { CONFIG_FILE, makeUnit } from "../systemd.ts";
 import { findUser, runProgram, type SystemUser } from "./machine.ts";
 import { enable, start } from "./starting.ts";
-import { placeFile } from "./placed-file.ts";
+import { besideOf, placeFile, placeNewFile } from "./placed-file.ts";
 import type { Step } from "./step.ts";
 import { isUnit, markUnit, requireOwnUnit, UNIT_FILE } from "./unit-file.ts";
 
@@ -78,7 +79,7 @@ function copyProgram(source: string): Step {
     act() {
       mkdirSync(dirname(PROGRAM), { recursive: true });
       placeFile(PROGRAM, (beside) => {
-        copyFileSync(source, beside);
+        copyFileSync(source, beside, constants.COPYFILE_EXCL);
         chmodSync(beside, 0o755);
       });
     },
@@ -124,8 +125,8 @@ function writeConfiguration(): Step {
     isRead: true,
     isDone: () => existsSync(CONFIG_FILE),
     act() {
-      placeFile(CONFIG_FILE, (beside) => {
-        writeFileSync(beside, configurationText(), { mode: 0o640 });
+      placeNewFile(CONFIG_FILE, (beside) => {
+        writeFileSync(beside, configurationText(), { mode: 0o640, flag: "wx" });
         chmodSync(beside, 0o640);
         chownSync(beside, 0, requireUser().gid);
       });
@@ -135,12 +136,13 @@ function writeConfiguration(): Step {
 
 function writeFlow(folder: string): Step {
   const file = join(folder, "hello.ts");
+  const left = basename(besideOf(file));
   return {
     what: `write a first flow, ${file}`,
-    isDone: () => existsSync(folder) && readdirSync(folder).length > 0,
+    isDone: () => existsSync(folder) && readdirSync(folder).some((name) => name !== left),
     act() {
-      placeFile(file, (beside) => {
-        writeFileSync(beside, readAsset("demo/hello.ts"));
+      placeNewFile(file, (beside) => {
+        writeFileSync(beside, readAsset("demo/hello.ts"), { flag: "wx" });
         chmodSync(beside, 0o644);
       });
     },
@@ -226,7 +228,7 @@ function writeUnit({ program, loaded }: Plan): Step {
     isDone: () => isUnit(text),
     act() {
       placeFile(UNIT_FILE, (beside) => {
-        writeFileSync(beside, text, { mode: 0o644 });
+        writeFileSync(beside, text, { mode: 0o644, flag: "wx" });
         chmodSync(beside, 0o644);
       });
       runProgram("systemctl", "daemon-reload");
