@@ -18,7 +18,7 @@ const script = new Script(readFileSync(program, "latin1"), {
   filename: "flowhook",
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
-if (assets !== undefined) await serve(assets);
+if (assets !== undefined) await serve(assets).catch(stop);
 writeFileSync(cache, script.createCachedData());
 process.exit();
 
@@ -31,15 +31,23 @@ async function serve(assets: string): Promise<void> {
   const module = { exports: {} as { runCommand: typeof runCommand } };
   load(module.exports, createRequire(execPath), module, execPath, dirname(execPath));
   const called = Promise.withResolvers<string>();
-  process.stdout.write = (text: string | Uint8Array): boolean => {
+  process.stdout.write = (text: string | Uint8Array, ...more: unknown[]): boolean => {
     const url = /http:\S+\/call/.exec(String(text));
     if (url !== null) called.resolve(url[0]);
+    const done = more.at(-1);
+    if (typeof done === "function") done();
     return true;
   };
   const ended = module.exports.runCommand(["serve", "--demo"]);
   const url = await Promise.race([called.promise, ended]);
   if (typeof url !== "string") throw new Error(`The program ended with ${url}`);
   for (const path of [url, new URL("/ui/", url)]) await answerOf(path);
+}
+
+/** The service would log it, and go on. */
+function stop(error: unknown): never {
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  process.exit(1);
 }
 
 async function answerOf(url: string | URL): Promise<void> {
