@@ -86,8 +86,8 @@ function buildBinary(
 }
 
 /**
- * What was compiled of the program: as any command needs it, and as the service does, which is more.
- * Empty for another platform: a cache made by this machine's runtime is of no use to it.
+ * Two caches of compiled code: one that any command loads, and a larger one for a service, with the
+ * functions that it calls. Empty for another platform: a cache made by this machine's runtime is of no use to it.
  */
 function writeCodeCaches(
   folder: string,

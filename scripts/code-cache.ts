@@ -1,35 +1,25 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname } from "node:path";
 import sea from "node:sea";
-import { constants, Script } from "node:vm";
-import type { runCommand } from "../src/cli/program.ts";
+import { CompiledProgram } from "../src/compiled-program.ts";
 
 /**
- * `code-cache.ts PROGRAM CACHE`: compiles a program's text and keeps the code, so that a start
+ * `code-cache.ts TEXT CACHE`: compiles a program's text and keeps the code, so that a start
  * need not. A process of its own: the code is for the runtime and flags that it was made with.
  *
- * `code-cache.ts PROGRAM CACHE ASSETS`: what is compiled as it is first called, which most of a
+ * `code-cache.ts TEXT CACHE ASSETS`: what is compiled as it is first called, which most of a
  * program is, is kept as well: of a service that starts in this folder, and answers. ASSETS is a file
  * with the paths of the assets, by their names.
  */
-const [, , program = "", cache = "", assets] = process.argv;
-const script = new Script(readFileSync(program, "latin1"), {
-  filename: "flowhook",
-  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-});
+const [, , text = "", cache = "", assets] = process.argv;
+const program = new CompiledProgram(readFileSync(text, "latin1"));
 if (assets !== undefined) await serve(assets).catch(stop);
-writeFileSync(cache, script.createCachedData());
+writeFileSync(cache, program.cache());
 process.exit();
 
 /** Resolves once the service with the example flows was called. */
 async function serve(assets: string): Promise<void> {
   const paths = JSON.parse(readFileSync(assets, "utf8")) as Record<string, string>;
   sea.getRawAsset = (name) => new Uint8Array(readFileSync(paths[name] ?? "")).buffer;
-  const load = script.runInThisContext() as (...scope: unknown[]) => void;
-  const { execPath } = process;
-  const module = { exports: {} as { runCommand: typeof runCommand } };
-  load(module.exports, createRequire(execPath), module, execPath, dirname(execPath));
   const called = Promise.withResolvers<string>();
   process.stdout.write = (text: string | Uint8Array, ...more: unknown[]): boolean => {
     const url = /http:\S+\/call/.exec(String(text));
@@ -38,7 +28,7 @@ async function serve(assets: string): Promise<void> {
     if (typeof done === "function") done();
     return true;
   };
-  const ended = module.exports.runCommand(["serve", "--demo"]);
+  const ended = program.load().runCommand(["serve", "--demo"]);
   const url = await Promise.race([called.promise, ended]);
   if (typeof url !== "string") throw new Error(`The program ended with ${url}`);
   for (const path of [url, new URL("/ui/", url)]) await answerOf(path);

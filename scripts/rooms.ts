@@ -17,6 +17,7 @@ export const RANKS: readonly (readonly string[])[] = [
   ["server/http"],
   ["server"],
   ["cli"],
+  ["compiled-program"],
   ["main", "binary"],
 ];
 

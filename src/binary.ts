@@ -1,9 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
 import { getRawAsset } from "node:sea";
-import { constants, Script } from "node:vm";
-import type { runCommand } from "./cli/program.ts";
+import { CompiledProgram } from "./compiled-program.ts";
 
 /**
  * Process entry of the single binary. With `__runner FILE` it is nothing but a loader of that
@@ -20,16 +18,8 @@ async function startProgram(): Promise<void> {
   // A service needs most of the program, other commands little of it.
   const isService = command === "serve" || command === "dev";
   const cache = Buffer.from(getRawAsset(isService ? "service.cache" : "program.cache"));
-  const script = new Script(text, {
-    filename: "flowhook",
-    ...(cache.length === 0 ? {} : { cachedData: cache }),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-  });
-  const load = script.runInThisContext() as (...scope: unknown[]) => void;
-  const { execPath } = process;
-  const module = { exports: {} as { runCommand: typeof runCommand } };
-  load(module.exports, createRequire(execPath), module, execPath, dirname(execPath));
-  process.exitCode = await module.exports.runCommand(process.argv.slice(2));
+  const program = new CompiledProgram(text, cache.length === 0 ? undefined : cache);
+  process.exitCode = await program.load().runCommand(process.argv.slice(2));
 }
 
 /** Everything after the start is reported by the program itself. */
