@@ -4,6 +4,7 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -11,7 +12,13 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { bundleBinary, bundleProgram, gatherAssets, type Assets } from "./bundle.ts";
+import {
+  bundleBinary,
+  bundleProgram,
+  bundleRecordedThread,
+  gatherAssets,
+  type Assets,
+} from "./bundle.ts";
 import { hostTarget, openRuntimeOf, ROOT, TARGETS } from "./targets.ts";
 
 /** `npm run build [-- --target PLATFORM]`: build/flowhook.mjs and the single binary build/flowhook. */
@@ -27,8 +34,9 @@ async function main(name: string): Promise<void> {
   const assets = await gatherAssets(target);
   const bundle = await bundleProgram(name, assets);
   publish(`${stem}.mjs`, (path) => writeFileSync(path, bundle));
-  const binary = await bundleBinary(name, assets);
-  publish(stem + target.extension, (path) => buildBinary(path, binary, assets, name));
+  const carried = name === hostTarget() ? await addThreadCache(assets) : assets;
+  const binary = await bundleBinary(name, carried);
+  publish(stem + target.extension, (path) => buildBinary(path, binary, carried, name));
   console.log(`built for ${name} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   if (name.startsWith("darwin")) {
     console.log(`On macOS, sign it once: codesign --sign - build/${stem}`);
@@ -49,6 +57,35 @@ const EXEC_ARGV = ["--disable-sigusr1", "--max-semi-space-size=32"];
 
 /** Starting a service to see what it compiles takes seconds; longer is a fault. */
 const CACHE_MS = 120_000;
+
+const RUNTIME = "runtime/";
+
+/** With what a thread compiles of its program while it runs a flow. */
+async function addThreadCache(assets: Assets): Promise<Assets> {
+  const folder = mkdtempSync(join(BUILD, ".thread-"));
+  try {
+    for (const [name, bytes] of assets)
+      if (name.startsWith(RUNTIME)) writeFileSync(join(folder, name.slice(RUNTIME.length)), bytes);
+    writeFileSync(join(folder, "thread.cjs"), await bundleRecordedThread());
+    runApart("thread-cache.ts", [folder], folder);
+    return new Map(assets).set(
+      `${RUNTIME}thread.cache`,
+      readFileSync(join(folder, "thread.cache")),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A script in a process of its own. */
+function runApart(script: string, args: readonly string[], folder: string): void {
+  execFileSync(process.execPath, [join(ROOT, "scripts", script), ...args], {
+    cwd: folder,
+    env: { FLOWHOOK_LISTEN_PORT: "0", FLOWHOOK_ADMIN_PASSWORD: randomUUID() },
+    stdio: ["ignore", "ignore", "inherit"],
+    timeout: CACHE_MS,
+  });
+}
 
 /** Node's single executable application: the runtime with the program and its assets inside. */
 function buildBinary(
@@ -101,27 +138,11 @@ function writeCodeCaches(
   for (const cache of Object.values(caches)) writeFileSync(cache, "");
   if (target !== hostTarget()) return caches;
   const program = files["program.cjs"] ?? "";
-  writeCodeCache(folder, program, caches["program.cache"]);
+  runApart("code-cache.ts", [program, caches["program.cache"]], folder);
   const names = join(folder, "assets.json");
   writeFileSync(names, JSON.stringify(files));
-  writeCodeCache(folder, program, caches["service.cache"], names);
+  runApart("code-cache.ts", [program, caches["service.cache"], names], folder);
   return caches;
-}
-
-/** @param serving paths of the assets, for the code of a service that runs */
-function writeCodeCache(
-  folder: string,
-  program: string,
-  cache: string,
-  ...serving: string[]
-): void {
-  const script = join(ROOT, "scripts/code-cache.ts");
-  execFileSync(process.execPath, [script, program, cache, ...serving], {
-    cwd: folder,
-    env: { FLOWHOOK_LISTEN_PORT: "0", FLOWHOOK_ADMIN_PASSWORD: randomUUID() },
-    stdio: ["ignore", "ignore", "inherit"],
-    timeout: CACHE_MS,
-  });
 }
 
 function writeAssets(folder: string, assets: Assets): Record<string, string> {

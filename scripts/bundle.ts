@@ -33,7 +33,14 @@ const require = __createRequire(import.meta.url);
 const __filename = import.meta.filename;
 const __dirname = import.meta.dirname;`;
 
+/** A program as the text of a function, see src/shared/compiled-program.ts. */
+const FUNCTION = { begin: "(function (require, __filename) {", end: "})" };
+
 const CJS_BANNER = `const __import_meta_url = require("node:url").pathToFileURL(__filename).href;`;
+
+/** What a module of the older format has, and a function has not. */
+const MODULE_BANNER = `const module = { exports: {} }, { exports } = module;
+const __dirname = require("node:path").dirname(__filename);`;
 
 /** The program as one ES module, with its assets inside. */
 export function bundleProgram(target: string, assets: Assets): Promise<Uint8Array> {
@@ -54,8 +61,8 @@ export async function bundleBinary(
       // Names stay, for the stacks in the log.
       minifyWhitespace: true,
       minifySyntax: true,
-      banner: { js: `(function (exports, require, module, __filename, __dirname) {${CJS_BANNER}` },
-      footer: { js: "})" },
+      banner: { js: `${FUNCTION.begin}${MODULE_BANNER}${CJS_BANNER}` },
+      footer: { js: `return module.exports;${FUNCTION.end}` },
     }),
   };
 }
@@ -86,22 +93,59 @@ export async function gatherAssets(target: Target): Promise<Assets> {
   ]);
 }
 
-/** What a runner's process is started from, by the names of its files. */
+/**
+ * What a runner's process is started from, by the names of its files. The cache is the binary's alone:
+ * it is sure of the runtime that loads it.
+ */
 export async function bundleRunner(): Promise<Assets> {
-  const [runner, worker, thread, author] = await Promise.all([
+  const [runner, worker, thread, program, author] = await Promise.all([
     bundleCommonJs("src/runner/runner.ts"),
     // Piscina starts `resolve(__dirname, "worker.js")`, so it lies beside the runner.
     bundleCommonJs("node_modules/piscina/dist/worker.js"),
-    bundleModule("src/sandbox/thread.ts"),
-    bundleModule("src/shared/author.ts"),
+    bundleCommonJs("src/sandbox/entry.ts"),
+    bundleThread(),
+    bundleModule("src/shared/author.ts", { minifyWhitespace: true, minifySyntax: true }),
   ]);
   return new Map<string, Uint8Array>([
     ["runner.cjs", runner],
     ["worker.js", worker],
-    ["thread.mjs", thread],
+    ["thread.cjs", thread],
+    ["thread-program.js", program],
+    ["thread.cache", new Uint8Array()],
     ["flowhook.mjs", author],
     ["package.json", Buffer.from('{"type":"commonjs"}\n')],
   ]);
+}
+
+/** Entry of a thread whose compiled code is kept. */
+export function bundleRecordedThread(): Promise<Uint8Array> {
+  return bundleCommonJs("scripts/recorded-thread.ts");
+}
+
+/**
+ * The thread's program as a function. From a module, as what that imports is never looked up again: a
+ * flow can change the members of what is required.
+ */
+async function bundleThread(): Promise<Uint8Array> {
+  const define = { "import.meta.filename": "__filename" };
+  const module = await bundleModule("src/sandbox/thread.ts", { define });
+  return Buffer.from(toFunction(Buffer.from(module).toString("latin1")), "latin1");
+}
+
+const IMPORT = /^import (?:(\w+),? )?(?:\{([^}]*)\} )?from ("node:[\w/]+");\n/gm;
+const EXPORT = /^export \{\s+(\w+) as default\s+\};\n$/m;
+
+/** Of esbuild's output: anything else of a module left in it is an error where it is compiled. */
+function toFunction(module: string): string {
+  const imports = [...module.matchAll(IMPORT)].map(([, whole, named, from]) => {
+    const members = named === undefined ? "" : `{${named.replaceAll(" as ", ": ")}}`;
+    return [whole, members]
+      .filter((names) => names)
+      .map((names) => `const ${names} = require(${from});\n`)
+      .join("");
+  });
+  const rest = module.replaceAll(IMPORT, "").replace(EXPORT, "return $1;\n");
+  return `${FUNCTION.begin}"use strict";\n${imports.join("")}${rest}${FUNCTION.end}`;
 }
 
 /** The store's thread that speaks to PostgreSQL. */

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import sea from "node:sea";
-import { CompiledProgram } from "../src/compiled-program.ts";
+import type { runCommand } from "../src/cli/program.ts";
+import { CompiledProgram } from "../src/shared/compiled-program.ts";
 
 /**
  * `code-cache.ts TEXT CACHE`: compiles a program's text and keeps the code, so that a start
@@ -11,7 +12,10 @@ import { CompiledProgram } from "../src/compiled-program.ts";
  * with the paths of the assets, by their names.
  */
 const [, , text = "", cache = "", assets] = process.argv;
-const program = new CompiledProgram(readFileSync(text, "latin1"));
+const program = new CompiledProgram<{ readonly runCommand: typeof runCommand }>(
+  readFileSync(text, "latin1"),
+  "flowhook",
+);
 if (assets !== undefined) await serve(assets).catch(stop);
 writeFileSync(cache, program.cache());
 process.exit();
@@ -28,7 +32,7 @@ async function serve(assets: string): Promise<void> {
     if (typeof done === "function") done();
     return true;
   };
-  const ended = program.load().runCommand(["serve", "--demo"]);
+  const ended = program.load(process.execPath).runCommand(["serve", "--demo"]);
   const url = await Promise.race([called.promise, ended]);
   if (typeof url !== "string") throw new Error(`The program ended with ${url}`);
   for (const path of [url, new URL("/ui/", url)]) await answerOf(path);

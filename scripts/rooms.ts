@@ -17,7 +17,6 @@ export const RANKS: readonly (readonly string[])[] = [
   ["server/http"],
   ["server"],
   ["cli"],
-  ["compiled-program"],
   ["main", "binary"],
 ];
 

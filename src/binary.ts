@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
 import { getRawAsset } from "node:sea";
-import { CompiledProgram } from "./compiled-program.ts";
+import type { runCommand } from "./cli/program.ts";
+import { CompiledProgram } from "./shared/compiled-program.ts";
 
 /**
  * Process entry of the single binary. With `__runner FILE` it is nothing but a loader of that
@@ -18,8 +19,12 @@ async function startProgram(): Promise<void> {
   // A service needs most of the program, other commands little of it.
   const isService = command === "serve" || command === "dev";
   const cache = Buffer.from(getRawAsset(isService ? "service.cache" : "program.cache"));
-  const program = new CompiledProgram(text, cache.length === 0 ? undefined : cache);
-  process.exitCode = await program.load().runCommand(process.argv.slice(2));
+  const program = new CompiledProgram<{ readonly runCommand: typeof runCommand }>(
+    text,
+    "flowhook",
+    cache.length === 0 ? undefined : cache,
+  );
+  process.exitCode = await program.load(process.execPath).runCommand(process.argv.slice(2));
 }
 
 /** Everything after the start is reported by the program itself. */

@@ -85,7 +85,7 @@ function unpackedRuntime(carried: Embedded, dataDir: string): Runtime {
   return {
     mode: carried.mode,
     runner: join(folder, "runner.cjs"),
-    thread: join(folder, "thread.mjs"),
+    thread: join(folder, "thread.cjs"),
     author: join(folder, "flowhook.mjs"),
     testProgram: join(folder, "test-program.cjs"),
     testing: join(folder, "testing.mjs"),

@@ -7,7 +7,7 @@ import { fakeClocks } from "./fake-clocks.ts";
  * file, an operation) comes first.
  */
 
-const require = createRequire(import.meta.url);
+const require = createRequire(import.meta.filename);
 const real = { setImmediate, setTimeout, resources: process.getActiveResourcesInfo.bind(process) };
 /** What keeps the thread alive whatever the flow does. */
 const OWN = new Set(["MessagePort", "Immediate", "Timeout", "TTYWrap", "PipeWrap"]);

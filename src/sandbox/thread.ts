@@ -11,7 +11,7 @@ import { closeGlobals } from "./globals.ts";
 import { guardHandles } from "./handles.ts";
 import { ImportError, importError } from "./import-error.ts";
 import { guardModules } from "./modules.ts";
-import { connectLine, openPort, type Line } from "./line.ts";
+import type { Line } from "./line.ts";
 import { openOperationClient } from "./operations.ts";
 import { replaceProcess } from "./process-object.ts";
 import { Realm } from "./realm.ts";
@@ -112,6 +112,7 @@ async function guard(): Promise<void> {
 
 /** The network is let go of before anything of the flow is loaded, unless it was granted. */
 async function openLine({ line: address, spec }: ThreadData): Promise<Line> {
+  const { connectLine, openPort } = await import("./line.ts");
   if (address === null) return openPort(receive);
   const opened = await connectLine(address, receive);
   if (!spec.grants.net) realProcess.permission.drop("net");

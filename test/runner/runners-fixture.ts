@@ -64,7 +64,7 @@ export function toRunnersOptions(
 ): RunnersOptions {
   return {
     runner: join(PROGRAM, "runner.cjs"),
-    thread: join(PROGRAM, "thread.mjs"),
+    thread: join(PROGRAM, "thread.cjs"),
     author: join(PROGRAM, "flowhook.mjs"),
     readable: [PROGRAM],
     reach: { read: [], write: [], net: true },
