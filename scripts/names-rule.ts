@@ -32,7 +32,7 @@ const OTHERS = `request_id trace_id duration_ms wait_ms free_bytes jump_ms clock
 
 /** What is said instead of these: slot, prefetch, average, poll, registry, audit, throttle, deps. */
 const PRIVATE =
-  /^(house|corridor|gate|seat|ahead|near|pace|look|roster|shelf|desk|strangers?|trail)$/i;
+  /^(house|corridor|gate|seat|ahead|near|pace|look|roster|shelf|desk|stranger|trail)s?$/i;
 
 const SNAKE = /\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b/g;
 const SCHEMA_KEY = /\b([a-z][a-z0-9]*(?:_[a-z0-9]+)+): (?:v\.|[A-Z])/g;
@@ -57,7 +57,8 @@ interface Name {
 }
 
 function checkCase(context: Context, node: Name): void {
-  const isSnake = /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(node.name);
+  // `DATA_DIR` is a constant; `_data` is one word.
+  const isSnake = /[a-z0-9]_+[a-z0-9]/i.test(node.name) && /[a-z]/.test(node.name);
   if (!isSnake || NAMES.has(node.name)) return;
   const message = `"${node.name}" is no name of SQL, JSON or the configuration: use camelCase`;
   context.report({ node, message });
@@ -80,6 +81,7 @@ function forNames(act: (context: Context, node: Name) => void) {
   return {
     create: (context: Context) => ({
       Identifier: (node: Name) => act(context, node),
+      JSXIdentifier: (node: Name) => act(context, node),
       PrivateIdentifier: (node: Name) => act(context, node),
     }),
   };
