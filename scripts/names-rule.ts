@@ -24,11 +24,10 @@ const SHAPES = [
 const SCHEMAS = ["server/api/*.ts", "server/flows/*.ts"];
 
 /** Members of log lines and of options of packages, modules of Node, and values of JSON that are keys of our own tables. */
-const OTHERS = `request_id trace_id duration_ms wait_ms free_bytes jump_ms clock_difference_ms newest_at left_out
-  async_hooks child_process diagnostics_channel perf_hooks string_decoder trace_events worker_threads
-  standard_webhooks gitlab_token signature_missing signature_wrong timestamp_missing
-  timestamp_outside secret_unusable leg_signature_wrong
-  application_name statement_timeout query_timeout`;
+const OTHERS = `trace_id duration_ms wait_ms free_bytes jump_ms clock_difference_ms newest_at left_out
+  async_hooks child_process diagnostics_channel perf_hooks string_decoder trace_events
+  signature_missing signature_wrong timestamp_missing timestamp_outside secret_unusable
+  leg_signature_wrong application_name statement_timeout query_timeout`;
 
 /** What is said instead of these: slot, prefetch, average, poll, registry, audit, throttle, deps. */
 const PRIVATE =
