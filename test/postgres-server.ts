@@ -23,6 +23,8 @@ export interface OwnServer {
   /** Immediate shutdown: what was not on disk is gone. */
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** Of its first process, as long as it runs. */
+  pid(): number | undefined;
 }
 
 export const PASSWORD = "a pass/word";
@@ -118,9 +120,10 @@ export function toOwn(
   let child: ChildProcess | null = null;
   endWithProcess(() => {
     child?.kill("SIGQUIT");
-    rmSync(dirname(data), { recursive: true, force: true, maxRetries: 3 });
+    removeNow(dirname(data));
   });
   return {
+    pid: () => child?.pid,
     async start() {
       const started = spawn(join(programs, "bin/postgres"), words, {
         ...user,
@@ -148,6 +151,19 @@ export function toOwn(
       await ended;
     },
   };
+}
+
+/**
+ * The server writes and deletes until it has ended, for which a process that ends cannot wait: by
+ * that a removal fails, or stops without a word.
+ */
+function removeNow(folder: string): void {
+  for (let tries = 0; tries < 50 && existsSync(folder); tries += 1)
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    }
 }
 
 /** Also where a signal ends it, of which no exit is told. */
