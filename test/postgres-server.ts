@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import pg from "pg";
+import { endWithProcess } from "./end-with-process.ts";
 import { findPort } from "./free-port.ts";
 
 /** A PostgreSQL for tests: that of FLOWHOOK_TEST_POSTGRES, or one of its own from npm. */
@@ -164,16 +165,6 @@ function removeNow(folder: string): void {
     } catch {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
     }
-}
-
-/** Also where a signal ends it, of which no exit is told. */
-function endWithProcess(end: () => void): void {
-  process.once("exit", end);
-  for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const)
-    process.once(signal, () => {
-      end();
-      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
-    });
 }
 
 let count = 0;
