@@ -1,3 +1,5 @@
+import { isBuiltin } from "node:module";
+
 /**
  * A rule of the linter for the files whose functions run in a thread after code of a flow was
  * loaded: they call what was captured before (src/shared/intrinsics.ts), and nothing that the flow
@@ -11,10 +13,12 @@ interface Node {
   readonly id?: Node | null;
   readonly key?: Node;
   readonly callee?: Node;
+  readonly tag?: Node;
+  readonly source?: Node;
   readonly property?: Node;
-  readonly argument?: Node;
   readonly computed?: boolean;
-  readonly importKind?: string;
+  readonly static?: boolean;
+  readonly value?: string;
 }
 
 interface Reference {
@@ -43,15 +47,11 @@ interface Context {
   report(finding: { node: Node; message: string }): void;
 }
 
-const { methods, getters, globals } = walkLanguage();
+const { methods, getters } = walkLanguage();
 
-/** Names of the methods and getters of the language, and of its globals. */
+/** Names of the methods and getters of the language. */
 function walkLanguage() {
-  const found = {
-    methods: new Set<string>(),
-    getters: new Set<string>(),
-    globals: new Set<string>(),
-  };
+  const found = { methods: new Set<string>(), getters: new Set<string>() };
   const seen = new Set<unknown>();
   const visit = (value: unknown): void => {
     if ((typeof value !== "object" && typeof value !== "function") || value === null) return;
@@ -69,7 +69,6 @@ function walkLanguage() {
   for (const name of Object.getOwnPropertyNames(globalThis)) {
     const held: unknown = Object.getOwnPropertyDescriptor(globalThis, name)?.value;
     if (held === globalThis || !isOfLanguage(name)) continue;
-    found.globals.add(name);
     visit(held);
   }
   for (const made of [
@@ -92,27 +91,21 @@ function isOfLanguage(name: string): boolean {
   );
 }
 
-/** Of the runtime: a flow can replace them all the same. */
-const OF_RUNTIME = [
-  "Buffer",
-  "console",
-  "globalThis",
-  "performance",
-  "process",
-  "queueMicrotask",
-  "setImmediate",
-  "setInterval",
-  "setTimeout",
-  "structuredClone",
-];
+/** The only globals that nobody can replace. */
+const FIXED = ["undefined", "NaN", "Infinity"];
 
 const FUNCTIONS = ["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"];
 
 /** Whether a node runs when the file is loaded, or in a function that runs before any flow. */
 function runsBefore(node: Node, setup: readonly string[]): boolean {
   let from: Node | null = node;
-  while (from !== null && !FUNCTIONS.includes(from.type)) from = from.parent;
+  while (from !== null && !runsLater(from)) from = from.parent;
   return from === null || setup.includes(nameOf(from));
+}
+
+/** Functions, and members of a class that each instance gets. */
+function runsLater({ type, static: isStatic }: Node): boolean {
+  return FUNCTIONS.includes(type) || (type === "PropertyDefinition" && isStatic !== true);
 }
 
 function nameOf(node: Node): string {
@@ -122,25 +115,31 @@ function nameOf(node: Node): string {
   return parent?.type === "MethodDefinition" ? (parent.key?.name ?? "") : "";
 }
 
+type Refuse = (node: Node, message: string) => void;
+
 function create(context: Context) {
   const { setup = [], web = [] } = context.options[0] ?? {};
-  const refuse = (node: Node, message: string): void => {
+  const refuse: Refuse = (node, message) => {
     if (!runsBefore(node, setup)) context.report({ node, message });
   };
+  const reads = (node: Node, getter: string): void =>
+    refuse(node, `A flow can replace the getter "${getter}": call the captured function`);
   const iterates = (node: Node): void =>
     refuse(node, "A flow can replace how this is iterated: use an index");
   return {
-    CallExpression(node: Node): void {
-      const { callee } = node;
-      const method =
-        callee?.type === "MemberExpression" && !callee.computed ? callee.property?.name : undefined;
-      if (method !== undefined && methods.has(method))
-        refuse(node, `A flow can replace the method "${method}": call the captured function`);
-    },
     MemberExpression(node: Node): void {
-      const member = node.computed ? undefined : node.property?.name;
-      if (member !== undefined && getters.has(member))
-        refuse(node, `A flow can replace the getter "${member}": call the captured function`);
+      const member = memberOf(node.property, node.computed);
+      if (isCalled(node) && methods.has(member))
+        refuse(node, `A flow can replace the method "${member}": call the captured function`);
+      if (getters.has(member)) reads(node, member);
+    },
+    "ObjectPattern > Property"(node: Node): void {
+      const member = memberOf(node.key, node.computed);
+      if (getters.has(member)) reads(node, member);
+    },
+    ImportExpression(node: Node): void {
+      if (isBuiltin(node.source?.value ?? ""))
+        refuse(node, "A flow can replace what is imported here: import it at the top of the file");
     },
     ForOfStatement: iterates,
     ArrayPattern: iterates,
@@ -158,21 +157,33 @@ function create(context: Context) {
   };
 }
 
+/** The name of a member, where the text has it. */
+function memberOf(key: Node | undefined, computed: boolean | undefined): string {
+  return (computed === true ? undefined : key?.name) ?? key?.value ?? "";
+}
+
+/** Also as `a.method!()`, `(a.method as Type)()` and `` a.method`text` ``. */
+function isCalled(node: Node): boolean {
+  const { parent } = node;
+  if (parent?.type.startsWith("TS")) return isCalled(parent);
+  return parent?.callee === node || parent?.tag === node;
+}
+
 function checkReference(
   { identifier, isTypeReference, resolved }: Reference,
   web: readonly string[],
-  refuse: (node: Node, message: string) => void,
+  refuse: Refuse,
 ): void {
   if (isTypeReference === true) return;
   const name = identifier.name ?? "";
   const [definition] = resolved?.defs ?? [];
   if (definition === undefined) {
-    if ((globals.has(name) || OF_RUNTIME.includes(name)) && !web.includes(name))
+    if (!FIXED.includes(name) && !web.includes(name))
       refuse(identifier, `A flow can replace the global "${name}": import the captured one`);
     return;
   }
   if (definition.type !== "ImportBinding") return;
-  if (definition.parent?.source?.value.startsWith("node:"))
+  if (isBuiltin(definition.parent?.source?.value ?? ""))
     refuse(
       identifier,
       `A flow can replace what "${name}" is bound to: keep it in a constant of the file`,

@@ -25,8 +25,11 @@ interface Lockfile {
 const SYSTEMS = "aix android darwin freebsd linux netbsd openbsd openharmony sunos win32";
 const PROCESSORS = "arm64 x64 arm ia32 loong64 mips64el ppc64 riscv64 s390x wasm32";
 
-/** @returns names of the packages that were added */
-function complete(lock: Lockfile): string[] {
+/**
+ * @returns names of the packages that were added
+ * @throws Error where a package is asked for by a range: which version it is, the registry knows
+ */
+export function complete(lock: Lockfile): string[] {
   const added: string[] = [];
   for (const [place, parent] of Object.entries(lock.packages))
     for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
@@ -43,6 +46,10 @@ function complete(lock: Lockfile): string[] {
 
 /** The platform is in the name: `@deno/linux-x64-glibc`. */
 function toEntry(name: string, version: string, dev: boolean): Locked {
+  if (!/^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(version))
+    throw new Error(
+      `Cannot lock "${name}" as "${version}": run npm install where a registry has it`,
+    );
   const words = name.replace(/^@[^/]+\//, "").split(/[-.]/);
   const find = (known: string) => known.split(" ").filter((word) => words.includes(word));
   const [os, cpu] = [find(SYSTEMS).slice(0, 1), find(PROCESSORS).slice(0, 1)];

@@ -39,6 +39,10 @@ async function shootPages(browser: Browser, wanted: readonly string[]): Promise<
   const service = await openWorkshop();
   try {
     const pages = Object.entries(await pagesOf(service));
+    const known = ["login", ...pages.map(([name]) => name)];
+    const unknown = wanted.filter((name) => !known.includes(name));
+    if (unknown.length > 0)
+      throw new Error(`Unknown: ${unknown.join(", ")}. Known: ${known.join(", ")}`);
     const chosen = pages.filter(([name]) => wanted.length === 0 || wanted.includes(name));
     for (const look of LOOKS) await shootAll(browser, service, look, chosen);
   } finally {

@@ -51,11 +51,15 @@ if (given.help) {
 }
 
 const alone = given.nodes !== undefined;
-const { minutes, seed, help: _, ...rest } = given;
-const { calls = alone ? "0" : "1000000", only, ...sizes } = rest;
+const { minutes, seed, help: _, only, ...rest } = given;
+const { calls = alone ? "0" : "1000000", ...sizes } = rest;
+for (const [option, text] of Object.entries({ minutes, seed, calls, ...sizes }))
+  if (text !== undefined && !/^\d+$/.test(text))
+    throw new Error(`Expected a whole number for --${option}, not "${text}"`);
+for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 const ofNodes = ["node-kills", "node-rounds", "node-overlaps"];
 const wanted = only !== undefined ? [only] : alone ? ofNodes : [""];
-const ends_at = performance.now() + Number(minutes) * 60_000;
+const endsAt = performance.now() + Number(minutes) * 60_000;
 let failed = 0;
 let pass = 0;
 do {
@@ -63,7 +67,7 @@ do {
   console.log(`\npass ${pass + 1}, seed ${own}`);
   if (!(await runFamilies(own))) failed += 1;
   pass += 1;
-} while (performance.now() < ends_at);
+} while (performance.now() < endsAt);
 if (Number(calls) > 0) await watchMemory(Number(calls));
 console.log(`\nfigure  soak: passes: ${pass}`);
 console.log(`figure  soak: passes that failed: ${failed}`);
@@ -81,7 +85,10 @@ async function runFamilies(own: string): Promise<boolean> {
     if (value !== undefined) env[`FLOWHOOK_FAULTS_${name.toUpperCase()}`] = value;
   const args = ["--test", "--test-force-exit", "--test-concurrency=1", ...files];
   const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: "inherit" });
+  const end = () => child.kill();
+  process.once("exit", end);
   const [code] = (await once(child, "exit")) as [number | null];
+  process.off("exit", end);
   return code === 0;
 }
 

@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import pg from "pg";
+import { endWithProcess } from "./end-with-process.ts";
 import { findPort } from "./free-port.ts";
 
 /** A PostgreSQL for tests: that of FLOWHOOK_TEST_POSTGRES, or one of its own from npm. */
@@ -23,6 +24,8 @@ export interface OwnServer {
   /** Immediate shutdown: what was not on disk is gone. */
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** Of its first process, as long as it runs. */
+  pid(): number | undefined;
 }
 
 export const PASSWORD = "a pass/word";
@@ -118,9 +121,10 @@ export function toOwn(
   let child: ChildProcess | null = null;
   endWithProcess(() => {
     child?.kill("SIGQUIT");
-    rmSync(dirname(data), { recursive: true, force: true, maxRetries: 3 });
+    removeNow(dirname(data));
   });
   return {
+    pid: () => child?.pid,
     async start() {
       const started = spawn(join(programs, "bin/postgres"), words, {
         ...user,
@@ -150,14 +154,17 @@ export function toOwn(
   };
 }
 
-/** Also where a signal ends it, of which no exit is told. */
-function endWithProcess(end: () => void): void {
-  process.once("exit", end);
-  for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const)
-    process.once(signal, () => {
-      end();
-      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
-    });
+/**
+ * The server writes and deletes until it has ended, for which a process that ends cannot wait: by
+ * that a removal fails, or stops without a word.
+ */
+function removeNow(folder: string): void {
+  for (let tries = 0; tries < 50 && existsSync(folder); tries += 1)
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    }
 }
 
 let count = 0;

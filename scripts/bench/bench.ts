@@ -78,7 +78,8 @@ async function main(rounds: number): Promise<void> {
 }
 
 function toCount(option: string, text: string): number {
-  if (!/^[1-9][0-9]*$/.test(text)) throw new Error(`Expected a whole number for --${option}`);
+  if (!/^[1-9][0-9]*$/.test(text))
+    throw new Error(`Expected a whole number from 1 for --${option}, not "${text}"`);
   return Number(text);
 }
 
@@ -101,6 +102,7 @@ function build(): void {
     cwd: ROOT,
     stdio: ["ignore", "ignore", "inherit"],
   });
+  if (process.platform !== "linux") return;
   // A file that was just written lies in memory in larger pieces than one that was read, and each
   // process that maps it would count them.
   execFileSync("dd", [`if=${BINARY}`, "iflag=nocache", "count=0"], { stdio: "ignore" });

@@ -2,7 +2,7 @@ import { fillHistory } from "./history.ts";
 import { toBody, type Order } from "./load.ts";
 import { startOnPostgres } from "./nodes.ts";
 import { startNodeRed } from "./node-red.ts";
-import { startFloor, startService, type Server } from "./server.ts";
+import { HELD, startFloor, startService, type Server } from "./server.ts";
 
 /** Who is compared: each contestant is a server and the load on it. */
 
@@ -13,7 +13,6 @@ export interface Contestant {
   readonly isAsync?: true;
 }
 
-export const HELD = { SYNC_MODE: "hold" };
 const HISTORY = 1_000_000;
 const MANY = { connections: 128 };
 const SINGLE = { connections: 1 };

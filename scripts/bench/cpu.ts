@@ -4,10 +4,10 @@ import { readdirSync, readFileSync } from "node:fs";
 
 export type CpuTimes = ReadonlyMap<string, { readonly label: string; readonly us: number }>;
 
-/** @param pids the server, then its children */
-export function readCpu(pids: readonly number[]): CpuTimes {
+/** @param processes the program of each, by its number */
+export function readCpu(processes: ReadonlyMap<number, string>): CpuTimes {
   if (process.platform !== "linux") return new Map();
-  return new Map(pids.flatMap((pid, place) => readThreads(pid, place === 0 ? "server" : "runner")));
+  return new Map([...processes].flatMap(([pid, program]) => readProcess(pid, program)));
 }
 
 /** Time of all processors since their start, in ticks. */
@@ -40,14 +40,35 @@ export function toShares(
   return { idle_percent: share("idle"), stolen_percent: share("stolen") };
 }
 
-function readThreads(pid: number, program: string) {
+type Entry = readonly [string, { readonly label: string; readonly us: number }];
+
+/** Its threads, and what those have used that are no more: the process knows the sum. */
+function readProcess(pid: number, program: string): Entry[] {
+  try {
+    const threads = readThreads(pid, program);
+    // What has one thread never had another, and the kernel tells the sum in whole ticks alone.
+    if (threads.length === 1) return threads;
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const [user, system] = stat.slice(stat.lastIndexOf(")")).split(" ").slice(12, 14).map(Number);
+    const all = (Number(user) + Number(system)) * TICK_US;
+    const ended = threads.reduce((rest, [, { us }]) => rest - us, all);
+    return [...threads, [`${pid} ended`, { label: `${program} ended`, us: ended }]];
+  } catch {
+    return []; // The process has just ended.
+  }
+}
+
+/** Of the kernel's clock for processes, which all architectures of Linux have the same. */
+const TICK_US = 10_000;
+
+function readThreads(pid: number, program: string): Entry[] {
   const folder = `/proc/${pid}/task`;
-  return readdirSync(folder).flatMap((tid) => {
+  return readdirSync(folder).flatMap((tid): Entry[] => {
     try {
       const name = readFileSync(`${folder}/${tid}/comm`, "utf8").trim();
       const [ns] = readFileSync(`${folder}/${tid}/schedstat`, "utf8").split(" ");
       const label = `${program} ${tid === String(pid) ? "main" : name.replace(/^node-/, "")}`;
-      return [[tid, { label, us: Number(ns) / 1000 }] as const];
+      return [[tid, { label, us: Number(ns) / 1000 }]];
     } catch {
       return []; // The thread has just ended.
     }

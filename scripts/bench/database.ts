@@ -6,7 +6,7 @@ import type { PostgresServer } from "../../test/postgres-server.ts";
 import type { Figures } from "./alone.ts";
 import { readCpu, toCpuPerCall } from "./cpu.ts";
 import { load, toBody } from "./load.ts";
-import { callOf, startService, using } from "./server.ts";
+import { callOf, HELD, startService, toProcesses, using } from "./server.ts";
 
 /** What a call costs the database, which runs on this machine. */
 
@@ -21,7 +21,7 @@ const TOLD_MS = 1500;
 export async function measureDatabase(postgres: PostgresServer, seconds: number): Promise<Figures> {
   const DATABASE_URL = await postgres.createDatabase();
   const DATA_KEY = randomBytes(32).toString("hex");
-  const config = { SYNC_MODE: "hold", DATABASE_URL, DATA_KEY };
+  const config = { ...HELD, DATABASE_URL, DATA_KEY };
   const write = (folder: string): void =>
     writeFileSync(
       join(folder, `plugins/${FLOW}.ts`),
@@ -37,7 +37,7 @@ export async function measureDatabase(postgres: PostgresServer, seconds: number)
         expected: ANSWER,
       };
       await load({ ...order, seconds: WARM_SECONDS });
-      return measureCost(database.client, () => load({ ...order, seconds }));
+      return measureCost(postgres, database.client, () => load({ ...order, seconds }));
     };
     const usual = await measure(USUAL);
     const together = await measure(TOGETHER);
@@ -68,28 +68,33 @@ interface Cost {
 }
 
 async function measureCost(
+  postgres: PostgresServer,
   client: pg.Client,
-  act: () => Promise<{ answers: number; checked: number }>,
+  act: () => Promise<{ calls: number }>,
 ): Promise<Cost> {
-  const before = await read(client);
-  const { answers, checked } = await act();
-  const after = await read(client);
-  const calls = answers + checked;
+  const before = await read(postgres, client);
+  const { calls } = await act();
+  const after = await read(postgres, client);
   const cpu = Object.values(toCpuPerCall(before.cpu, after.cpu, calls));
   return {
     commits: (after.commits - before.commits) / calls,
     walKb: (after.wal - before.wal) / calls / 1024,
-    cpuUs: cpu.reduce((sum, us) => sum + us, 0),
+    cpuUs: cpu.length === 0 ? Number.NaN : cpu.reduce((sum, us) => sum + us, 0),
   };
 }
 
-async function read(client: pg.Client) {
+async function read(postgres: PostgresServer, client: pg.Client) {
   await new Promise((resolve) => setTimeout(resolve, TOLD_MS));
-  const { rows } = await client.query<{ pids: number[]; commits: number; wal: number }>(
-    `select array(select pid from pg_stat_activity where pid <> pg_backend_pid()) as pids,
-      pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal,
+  const { rows } = await client.query<{ commits: number; wal: number }>(
+    `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal,
       (select xact_commit from pg_stat_database where datname = current_database()) as commits`,
   );
-  const { pids = [], commits, wal } = rows[0] ?? {};
-  return { cpu: readCpu(pids), commits: Number(commits), wal: Number(wal) };
+  const { commits, wal } = rows[0] ?? {};
+  return { cpu: readCpu(processesOf(postgres)), commits: Number(commits), wal: Number(wal) };
+}
+
+/** None where it is not this process' own: it may be on another machine. */
+export function processesOf({ own }: PostgresServer): Map<number, string> {
+  const pid = own?.pid();
+  return pid === undefined ? new Map() : toProcesses(pid, "postgres", "postgres");
 }

@@ -1,7 +1,8 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+import { spawnOwn } from "./server.ts";
 
 /** Calls to a server: a load generator in a process of its own, and checks of answers beside it. */
 
@@ -29,14 +30,12 @@ interface Generated {
 }
 
 export interface LoadResult extends Generated {
-  /** Answers per second. */
+  /** All of them, those that were checked beside among them. */
+  readonly calls: number;
+  /** Calls per second. */
   readonly rate: number;
   /** When the last answer had come, in milliseconds since the epoch. */
   readonly ended_at: number;
-  /** Calls that were made beside to check their answers. */
-  readonly checked: number;
-  /** The text of the last of them. */
-  readonly last: string;
 }
 
 /** About 0.2 KB. */
@@ -59,10 +58,11 @@ export async function load(
   const order = toOrder(asked);
   const over = new AbortController();
   const generated = generate(order).finally(() => over.abort());
-  const [result, checks] = await Promise.all([generated, checkBeside(order, over.signal)]);
+  const [result, checked] = await Promise.all([generated, checkBeside(order, over.signal)]);
   if (result.answers === 0) throw new Error(`No answers from ${order.url}`);
   if (result.wrong > 0) throw new Error(`${result.wrong} wrong answers from ${order.url}`);
-  return { ...result, ...checks, rate: result.answers / result.seconds };
+  const calls = result.answers + checked;
+  return { ...result, calls, rate: calls / result.seconds };
 }
 
 function toOrder(asked: Partial<Order> & { url: string; seconds: number }): Order {
@@ -72,9 +72,9 @@ function toOrder(asked: Partial<Order> & { url: string; seconds: number }): Orde
 
 async function generate(order: Order) {
   const [program, ...args] = toCommand(order);
-  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
-  child.stdin.end(order.body);
-  const printed = await text(child.stdout);
+  const child = spawnOwn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin?.end(order.body);
+  const printed = await text(child.stdout as NodeJS.ReadableStream);
   const ended_at = Date.now();
   const line = printed.split("\n").find((found) => found.startsWith("{"));
   if (line === undefined) throw new Error(`No result of the load on ${order.url}: ${printed}`);
@@ -93,23 +93,22 @@ function toCommand({ url, connections, seconds, isChain }: Order): [string, ...s
 const CHECK_EVERY_MS = 50;
 
 /** Few calls, so that they do not take the core; none beside a single connection. */
-async function checkBeside(order: Order, over: AbortSignal) {
+async function checkBeside(order: Order, over: AbortSignal): Promise<number> {
   let checked = 0;
-  let last = "";
   while (!over.aborted && order.connections > 1) {
-    last = await check(order);
+    await check(order);
     checked += 1;
-    await sleep(CHECK_EVERY_MS);
+    await sleep(CHECK_EVERY_MS, null, { signal: over }).catch(() => {});
   }
-  return { checked, last };
+  return checked;
 }
 
-async function check({ url, body, expected, isChain }: Order): Promise<string> {
+async function check({ url, body, expected, isChain }: Order): Promise<void> {
   const headers = { "content-type": "application/json" };
   const redirect = isChain ? "follow" : "manual";
   const answer = await fetch(url, { method: "POST", headers, body, redirect });
   const found = await answer.text();
-  if (answer.ok && (expected === null || found === expected)) return found;
+  if (answer.ok && (expected === null || found === expected)) return;
   throw new Error(`Wrong answer from ${url}: ${answer.status} ${found.slice(0, 200)}`);
 }
 

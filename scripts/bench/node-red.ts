@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startProgram, type Server } from "./server.ts";
@@ -43,7 +43,13 @@ function install(): void {
   process.stderr.write(`Installing Node-RED 5 into ${FOLDER}\n`);
   mkdirSync(FOLDER, { recursive: true });
   const flags = ["--prefix", FOLDER, "--no-audit", "--no-fund", "--ignore-scripts"];
-  execFileSync("npm", ["install", ...flags, "node-red@5"], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  try {
+    execFileSync("npm", ["install", ...flags, "node-red@5"], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+  } catch (error) {
+    // What is there in part would be taken for the whole next time.
+    rmSync(FOLDER, { recursive: true, force: true });
+    throw new Error("Cannot install Node-RED: leave out --with-node-red", { cause: error });
+  }
 }

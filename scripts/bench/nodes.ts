@@ -3,14 +3,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openPostgres, type PostgresServer } from "../../test/postgres-server.ts";
 import type { Figures } from "./alone.ts";
-import { measureDatabase } from "./database.ts";
+import { measureDatabase, processesOf } from "./database.ts";
 import { load } from "./load.ts";
 import { measureRemote } from "./remote.ts";
-import { callOf, createWebhook, startService, type Server } from "./server.ts";
+import { callOf, createWebhook, HELD, startService, type Server } from "./server.ts";
 
 /** Services that share a database of PostgreSQL, which runs on the same cores. */
 
-const HELD = { SYNC_MODE: "hold" };
 const THREADS = { WORKER_THREADS: 5, FLOW_MAX_CONCURRENT: 4 };
 const COUNTS = [1, 2, 3] as const;
 /** How long flows sleep, in milliseconds. */
@@ -25,6 +24,7 @@ export async function startOnPostgres(): Promise<Server> {
   const service = await startService({ ...HELD, DATABASE_URL: await postgres.createDatabase() });
   return {
     ...service,
+    processes: () => new Map([...service.processes(), ...processesOf(postgres)]),
     async stop() {
       await service.stop();
       await postgres.stop();

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isEnded } from "../../src/shared/contract/status.ts";
 import type { PostgresServer } from "../../test/postgres-server.ts";
 import type { Figures } from "./alone.ts";
 import { median } from "./quartiles.ts";
@@ -79,6 +80,7 @@ async function timeWait(url: string, id: string): Promise<number> {
     const { status, created_at, started_at } = await request(url, "GET", `/execution/${id}`);
     if (status === "ENDED_SUCCESS")
       return Date.parse(String(started_at)) - Date.parse(String(created_at));
+    if (isEnded(String(status))) throw new Error(`Execution "${id}" is ${String(status)}`);
     await sleep(POLL_MS);
   }
 }

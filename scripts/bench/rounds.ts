@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { FAILURES } from "../../src/shared/contract/status.ts";
 import type { Figures } from "./alone.ts";
 import { CONTESTANTS, SERVERS, type Contestant } from "./contestants.ts";
 import { readCpu, readMachine, toCpuPerCall, toShares } from "./cpu.ts";
@@ -79,18 +80,18 @@ async function takeSlice(
     await wake({ url: other.call, connections: 1, isChain: true });
   await wake({ ...order, url });
   if (isAsync) await untilIdle(server.url);
-  const before = readCpu(server.pids());
+  const before = readCpu(server.processes());
   const machine = readMachine();
-  const { last, ...result } = await load({ ...order, url, seconds });
+  const result = await load({ ...order, url, seconds });
   const shares = toShares(machine, readMachine());
   if (isAsync) await untilIdle(server.url);
   const after_s = isAsync ? (Date.now() - result.ended_at) / 1000 : 0;
-  const threads = toCpuPerCall(before, readCpu(server.pids()), result.answers + result.checked);
-  if (isAsync) await requireSuccess(server.url, last);
+  const threads = toCpuPerCall(before, readCpu(server.processes()), result.calls);
+  if (isAsync) await requireSuccess(server.url);
   const cpu = Object.values(threads);
   const isRequest = !isAsync && order?.isChain !== true;
   return {
-    calls_per_s: result.answers / (result.seconds + after_s),
+    calls_per_s: result.calls / (result.seconds + after_s),
     p50_ms: isRequest ? result.p50_ms : null,
     p99_ms: isRequest ? result.p99_ms : null,
     cpu_us: cpu.length === 0 ? null : cpu.reduce((sum, us) => sum + us, 0),
@@ -108,9 +109,11 @@ async function untilIdle(url: string): Promise<void> {
   }
 }
 
-async function requireSuccess(url: string, id: string): Promise<void> {
-  const { status } = await request(url, "GET", `/execution/${id}`);
-  if (status !== "ENDED_SUCCESS") throw new Error(`Execution "${id}" is ${String(status)}`);
+/** Of all that have run so far: an answer that comes before says nothing. */
+async function requireSuccess(url: string): Promise<void> {
+  const { items } = await request(url, "GET", `/execution?limit=1&status=${FAILURES.join(",")}`);
+  const [failed] = items as { id: string; status: string }[];
+  if (failed !== undefined) throw new Error(`Execution "${failed.id}" is ${failed.status}`);
 }
 
 const PAGES = 5;

@@ -1,9 +1,8 @@
 import { FLOWS, writeFlows, type Figures } from "./alone.ts";
-import { HELD } from "./contestants.ts";
 import { fillHistory } from "./history.ts";
 import { load, toBody, type Order } from "./load.ts";
 import { measureNodes } from "./nodes.ts";
-import { callOf, request, startService, using } from "./server.ts";
+import { callOf, HELD, request, startService, using } from "./server.ts";
 
 /** How the cost of a call grows with what there is; figures without a unit are calls per second. */
 

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
@@ -12,8 +12,8 @@ export interface Server {
   /** Where it is called. */
   readonly call: string;
   readonly child: ChildProcess;
-  /** The server, then its children. */
-  readonly pids: () => number[];
+  /** Its processes, each with the name of its program. */
+  readonly processes: () => ReadonlyMap<number, string>;
   readonly folder: string | null;
   stop(): Promise<void>;
 }
@@ -21,6 +21,8 @@ export interface Server {
 const ROOT = join(import.meta.dirname, "../..");
 export const BINARY = join(ROOT, "build/flowhook");
 const PASSWORD = "a password for the bench";
+
+export const HELD = { SYNC_MODE: "hold" };
 
 export const ECHO = `export default async function (flow: { input_value: { json: unknown } }) {
   return { echo: flow.input_value.json };
@@ -36,7 +38,15 @@ process.once("exit", () => {
   for (const child of started) child.kill("SIGKILL");
   rmSync(FOLDER, { recursive: true, force: true, maxRetries: 3 });
 });
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+/** A process that ends with the bench, however that ends. */
+export function spawnOwn(program: string, args: readonly string[], options: SpawnOptions) {
+  const child = spawn(program, args, options);
+  started.add(child);
+  child.once("exit", () => started.delete(child));
+  return child;
+}
 
 /** A floor: a file of this folder. */
 export const startFloor = (name: string): Promise<Server> =>
@@ -45,12 +55,11 @@ export const startFloor = (name: string): Promise<Server> =>
 /** A program for Node.js that answers at "/" once it is ready. */
 export async function startProgram(toArguments: (port: number) => string[]): Promise<Server> {
   const port = await freePort();
-  const child = spawn("node", toArguments(port), { stdio: ["ignore", "ignore", "inherit"] });
-  started.add(child);
+  const child = spawnOwn("node", toArguments(port), { stdio: ["ignore", "ignore", "inherit"] });
   const url = `http://127.0.0.1:${port}/`;
   await untilAnswering(url, child);
-  const pids = () => [child.pid as number];
-  return { url, call: url, child, pids, folder: null, stop: () => kill(child) };
+  const processes = () => new Map([[child.pid as number, "server"]]);
+  return { url, call: url, child, processes, folder: null, stop: () => kill(child) };
 }
 
 /** The service with an enabled webhook for each of the flows `echo` and `slow`, unless told otherwise. */
@@ -65,12 +74,8 @@ export async function startService(
   writeFileSync(join(folder, "plugins/slow.ts"), SLOW);
   prepare(folder);
   const env = toEnvironment({ LISTEN_PORT: 0, LOG_FORMAT: "json", ...config });
-  const child = spawn(BINARY, ["serve"], {
-    cwd: folder,
-    env,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  started.add(child);
+  const stdio = ["ignore", "pipe", "inherit"] as const;
+  const child = spawnOwn(BINARY, ["serve"], { cwd: folder, env, stdio: [...stdio] });
   const url = await untilListening(child);
   for (const flow of webhooks) await createWebhook(url, flow);
   return {
@@ -78,7 +83,7 @@ export async function startService(
     call: callOf(url, "echo"),
     child,
     folder,
-    pids: () => [child.pid as number, ...childrenOf(child.pid as number)],
+    processes: () => toProcesses(child.pid as number, "server", "runner"),
     async stop() {
       await kill(child);
       rmSync(folder, { recursive: true, force: true });
@@ -149,6 +154,12 @@ export function proportionalBytes(pids: readonly number[]): number {
     return Number(kb) * 1024;
   });
   return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** A process and its children, with the names of their programs. */
+export function toProcesses(pid: number, own: string, ofChildren: string): Map<number, string> {
+  const children = childrenOf(pid).map((child) => [child, ofChildren] as const);
+  return new Map([[pid, own], ...children]);
 }
 
 export function childrenOf(pid: number): number[] {

@@ -95,13 +95,22 @@ function valuesOf(
   slices: ReadonlyMap<string, readonly Slice[]>,
   alone: ReadonlyMap<string, Figures>,
 ): number[] {
-  if (of.length === 2) return [alone.get(of[0])?.[of[1]] ?? []].flat();
+  if (of.length === 2) return figuresOf(of, alone);
   const [measure, own, other] = of;
   const bases = slices.get(other)?.map((slice) => slice[measure]) ?? [];
   const values = slices.get(own)?.map((slice) => slice[measure]) ?? [];
   return values
     .map((value, round) => (value ?? Number.NaN) / (bases[round] ?? Number.NaN))
     .filter((ratio) => !Number.isNaN(ratio));
+}
+
+/** None where it was not measured. */
+function figuresOf([name, figure]: readonly [string, string], alone: ReadonlyMap<string, Figures>) {
+  const figures = alone.get(name);
+  if (figures === undefined) return [];
+  const value = figures[figure];
+  if (value === undefined) throw new Error(`"${name}" has no figure "${figure}"`);
+  return [value];
 }
 
 function grade({ bound, limit, aim }: Target, value: number): Verdict["holds"] {

@@ -120,8 +120,10 @@ function guardLoad(load: Loader["_load"], { requireBuiltin }: LoaderRules): Load
   };
 }
 
-/** Read once: what was checked is what is used. */
+/** Read once: what was checked is what is used. Whoever calls may have getters of its own in it. */
+// oxlint-disable-next-line flowhook/captured -- it is the caller's object, and no pattern
 function copyOptions({ resolved, shouldSkipModuleHooks, source }: LoadOptions): LoadOptions {
+  // oxlint-disable-next-line flowhook/captured -- nor is this one of Intl
   const { url, format, filename } = resolved ?? {};
   const told = resolved ? { __proto__: null, url, format, filename } : undefined;
   return { __proto__: null, resolved: told, shouldSkipModuleHooks, source } as LoadOptions;

@@ -1,5 +1,11 @@
 import ModuleNow from "node:module";
-import { contains, getOwnPropertyDescriptor, getPrototypeOf, push } from "../shared/intrinsics.ts";
+import {
+  contains,
+  getOwnPropertyDescriptor,
+  getPrototypeOf,
+  ownKeys,
+  push,
+} from "../shared/intrinsics.ts";
 import { FETCH_CLASSES } from "./fetch-classes.ts";
 
 const GLOBAL = globalThis;
@@ -24,7 +30,7 @@ export interface Shared {
 export class SharedObjects {
   readonly all: Shared[] = findShared();
   /** Of the members of `globalThis`. */
-  readonly globals: readonly PropertyKey[] = Reflect.ownKeys(GLOBAL);
+  readonly globals: readonly PropertyKey[] = ownKeys(GLOBAL);
   #hasFetch = false;
 
   /** The classes of `fetch`, made where nobody has used them yet. */

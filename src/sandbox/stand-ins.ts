@@ -18,7 +18,7 @@ interface StandIn {
   /** The module that is its member `promises`. */
   readonly promises?: string;
   /** Other members, as source text. */
-  readonly code?: Readonly<Record<string, string>>;
+  readonly texts?: Readonly<Record<string, string>>;
   /** What else is done to it, as source text. */
   readonly more?: string;
 }
@@ -35,7 +35,7 @@ const WORKER_THREADS: StandIn = {
     resourceLimits: {},
     locks: {},
   },
-  code: { SHARE_ENV: `Symbol.for("nodejs.worker_threads.SHARE_ENV")` },
+  texts: { SHARE_ENV: `Symbol.for("nodejs.worker_threads.SHARE_ENV")` },
   // Marks of objects: classes of the web set them on all that they make.
   more: `all.markAsUncloneable = all.markAsUntransferable = () => {};
     all.isMarkedAsUntransferable = () => false;`,
@@ -50,13 +50,13 @@ const CLUSTER: StandIn = {
     SCHED_RR: 2,
     schedulingPolicy: 2,
   },
-  code: { workers: "{}", settings: "{}" },
+  texts: { workers: "{}", settings: "{}" },
 };
 
 /** A package may set members of the agent that all requests share. */
 const AGENT = { globalAgent: "{ options: {} }" };
 const INSPECTOR: StandIn = {
-  code: { console: "{}", Network: "{}", NetworkResources: "{}", DOMStorage: "{}" },
+  texts: { console: "{}", Network: "{}", NetworkResources: "{}", DOMStorage: "{}" },
 };
 
 const MORE = {
@@ -71,26 +71,26 @@ const MORE = {
   fs: {
     data: { constants: files.constants },
     promises: "fs/promises",
-    code: { lchmod: "undefined", lchmodSync: "undefined" },
+    texts: { lchmod: "undefined", lchmodSync: "undefined" },
     more: `for (const name of ["realpath", "realpathSync"])
       all[name].native = standIn("fs." + name + ".", "native", false).native;`,
   },
   "fs/promises": { data: { constants: files.constants }, asyncPrefix: "fs.promises." },
   http: {
     data: { STATUS_CODES, maxHeaderSize: 16_384 },
-    code: { ...AGENT, METHODS: `Object.freeze(${stringify(METHODS)}.match(/[^ ]+/g))` },
+    texts: { ...AGENT, METHODS: `Object.freeze(${stringify(METHODS)}.match(/[^ ]+/g))` },
   },
-  http2: { data: { constants: {} }, code: { sensitiveHeaders: `Symbol("sensitiveHeaders")` } },
-  https: { code: AGENT },
+  http2: { data: { constants: {} }, texts: { sensitiveHeaders: `Symbol("sensitiveHeaders")` } },
+  https: { texts: AGENT },
   inspector: INSPECTOR,
   "inspector/promises": INSPECTOR,
   repl: {
     data: { builtinModules: [] },
-    code: { REPL_MODE_SLOPPY: `Symbol("repl-sloppy")`, REPL_MODE_STRICT: `Symbol("repl-strict")` },
+    texts: { REPL_MODE_SLOPPY: `Symbol("repl-sloppy")`, REPL_MODE_STRICT: `Symbol("repl-strict")` },
   },
   tls: { data: { ...TLS_DEFAULTS, rootCertificates: [] } },
   v8: {
-    code: { promiseHooks: "{}", startupSnapshot: "{ isBuildingSnapshot: () => false }" },
+    texts: { promiseHooks: "{}", startupSnapshot: "{ isBuildingSnapshot: () => false }" },
   },
   vm: { data: { constants: {} } },
   worker_threads: WORKER_THREADS,
@@ -126,8 +126,8 @@ export function hasStandIn(name: string): boolean {
 export function standInOf(name: string): string | null {
   const functions = FUNCTIONS[name];
   if (functions === undefined) return null;
-  const { data = {}, code = {}, promises, more = "" } = MORE[name] ?? {};
-  const others = keys({ ...(promises === undefined ? null : { promises }), ...data, ...code });
+  const { data = {}, texts = {}, promises, more = "" } = MORE[name] ?? {};
+  const others = keys({ ...(promises === undefined ? null : { promises }), ...data, ...texts });
   const names = others.length === 0 ? functions : `${functions}, ${join(others, ", ")}`;
   return `const why = ${stringify(whyOf(needOf(name)))};
     ${RUNTIME}
@@ -146,17 +146,17 @@ function whyOf(need: Need): string {
 }
 
 function toObject(name: string): string {
-  const { data = {}, code = {}, promises, asyncPrefix } = MORE[name] ?? {};
+  const { data = {}, texts = {}, promises, asyncPrefix } = MORE[name] ?? {};
   let members = promises === undefined ? "" : `promises: ${toObject(promises)},`;
   const plain = keys(data);
   for (let at = 0; at < plain.length; at += 1) {
     const key = plain[at] as string;
     members += `${key}: Object.freeze(${stringify(data[key])}),`;
   }
-  const others = keys(code);
+  const others = keys(texts);
   for (let at = 0; at < others.length; at += 1) {
     const key = others[at] as string;
-    members += `${key}: ${code[key]},`;
+    members += `${key}: ${texts[key]},`;
   }
   const prefix = asyncPrefix ?? `${name}.`;
   const isAsync = asyncPrefix !== undefined;

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { send, type Answer, type Origin } from "./client.ts";
 import { alone, openCluster, type Serving } from "./cluster.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
+import { endWithProcess } from "../end-with-process.ts";
 import { HUNG_MS } from "../hung.ts";
 import { poll } from "./scenario.ts";
 import { environment, isOnPostgres, openTarget, type Target } from "./target.ts";
@@ -159,6 +160,12 @@ export interface Running {
   logs(): string;
 }
 
+/** A test that is ended before its end leaves none behind. */
+const running = new Set<ChildProcess>();
+endWithProcess(() => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 /**
  * Starts a server and resolves when it has printed where it listens.
  *
@@ -173,6 +180,8 @@ export async function launch(
 ): Promise<Running> {
   const [program, ...leading] = target.command;
   const child = spawn(program, [...leading, ...args], { cwd: directory, env, detached });
+  running.add(child);
+  child.once("exit", () => running.delete(child));
   const printed: string[] = [];
   child.stderr.setEncoding("utf8").on("data", (text: string) => printed.push(text));
   child.stdout.setEncoding("utf8").on("data", (text: string) => printed.push(text));

@@ -13,7 +13,7 @@ new RuleTester().run("case", plugin.rules.case as never, {
   valid: [
     "const isOpen = true; const { started_at: startedAt } = row;",
     "const { status_message } = row; answer({ created_at, is_enabled: true });",
-    "const MOST_OPEN = 1; const _unused = 2; log.warn({ jump_ms: 3 });",
+    "const MOST_OPEN = 1; const _unused = { __proto__: null }; log.warn({ jump_ms: 3 });",
     "const text = 'is_open'; // is_open",
   ],
   invalid: [
@@ -22,7 +22,12 @@ new RuleTester().run("case", plugin.rules.case as never, {
     "class Runner { is_open = true; }",
     "class Runner { #is_open = true; }",
     "const options = { most_bytes: 1 };",
-  ].map((code) => ({ code, errors: 1 })),
+    "const _is_open = true;",
+    "const is_openNow = true;",
+    "const isOpen_now = true;",
+    "class Is_Open {}",
+    { code: "const page = <Page is_open />;", filename: "page.tsx" },
+  ].map((test) => ({ ...(typeof test === "string" ? { code: test } : test), errors: 1 })),
 });
 
 new RuleTester().run("words", plugin.rules.words as never, {
@@ -32,5 +37,6 @@ new RuleTester().run("words", plugin.rules.words as never, {
     "openShelf();",
     "class A { #nextLook = 1; }",
     "const A_PACE = 1;",
+    "const seats = 2;",
   ].map((code) => ({ code, errors: 1 })),
 });

@@ -16,6 +16,8 @@ const CIPHER = "aes-256-ctr";
 const KEY = 32;
 const COUNTER = 16;
 
+const NOTHING: Buffer = Buffer.alloc(0);
+
 type Decipher = ReturnType<typeof newDecipher>;
 
 const decrypt = uncurry<Decipher, [Buffer], Buffer>(
@@ -37,7 +39,7 @@ export function openSeal(): Seal {
 
 /** Reads a sealed stream from its first byte on. */
 export class SealReader {
-  #head: Buffer = Buffer.alloc(0);
+  #head: Buffer = NOTHING;
   #decipher: Decipher | null = null;
 
   /** @param head of the seal; without one the stream begins with it */
