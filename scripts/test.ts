@@ -104,8 +104,15 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
     ending.abort();
     process.exitCode = 1;
   });
-await runQueue(heaviestFirst(runs).map(toQueued));
-await postgres?.stop();
+try {
+  await runQueue(heaviestFirst(runs).map(toQueued));
+} catch (error) {
+  // Files that still run have nothing to wait for.
+  ending.abort();
+  throw error;
+} finally {
+  await postgres?.stop();
+}
 durations.print();
 if (!summarize(tallies, options.skips) || ending.signal.aborted) process.exitCode = 1;
 

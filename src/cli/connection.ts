@@ -26,8 +26,8 @@ export interface ConnectionOptions {
  * or of the nearest above. FLOWHOOK_TOKEN goes
  * before a kept login.
  *
- * @throws CommandError (usage) where the URL is none, or is another machine's and nobody but a
- *   file of this folder names it: a token, a password or a key would go there
+ * @throws CommandError (usage) where the URL is none or has a password, or is another machine's and
+ *   nobody but a file of this folder names it: a token, a password or a key would go there
  */
 export function openConnection(options: ConnectionOptions): Connection {
   const given = readCredentials(readEnvironment());
@@ -37,6 +37,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   // A home that cannot be read stops nobody who needs nothing of it.
   const kept = isGiven ? NONE : readLogins();
   const named = options.url ?? given.url ?? kept.current;
+  if (named !== null) refuseCredentials(named);
   const url = toServiceUrl(named ?? configuredUrl());
   const token = given.token ?? kept.logins[url]?.token ?? null;
   if (url.startsWith("https:")) trustCertificates(options.cacert ?? null);
@@ -64,7 +65,24 @@ function toServiceUrl(text: string): string {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "")
     return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-  throw new CommandError(`Found "${text}", expected the URL of a service: http://HOST:PORT`, 2);
+  const shown = withoutCredentials(text);
+  throw new CommandError(`Found "${shown}", expected the URL of a service: http://HOST:PORT`, 2);
+}
+
+/** A service has logins, and takes no others. */
+function refuseCredentials(text: string): void {
+  const { username = "", password = "" } = URL.parse(text) ?? {};
+  if (username === "" && password === "") return;
+  throw new CommandError(
+    `Found a user or a password in "${withoutCredentials(text)}", expected the URL of a service ` +
+      `without them: http://HOST:PORT. Leave them out, and log in with: flowhook login`,
+    2,
+  );
+}
+
+/** Also of what is no URL: a password may have any character, and is shown to nobody. */
+function withoutCredentials(text: string): string {
+  return text.replace(/^([a-z]+:\/\/)?.*@/is, "$1...@");
 }
 
 const DEFAULT_PORT = 8080;

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Config } from "../server/config/resolve.ts";
 import { quotePath } from "../server/config/unwritable.ts";
@@ -9,6 +9,7 @@ import { findAuthorFolder } from "./author-folder.ts";
 import { readConfiguration } from "./configuration.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
+import { writeWhole } from "./whole-file.ts";
 
 /**
  * Writes the first version of a flow: folders are the parts of its name before the last dot.
@@ -34,7 +35,7 @@ export async function newFlow(
   if (taken !== undefined) throw new CommandError(`There is a flow "${name}" already: "${taken}"`);
   const file = join(config.PLUGINS_DIR, path);
   makeFolder(dirname(file));
-  writeFileSync(file, template(name), { flag: "wx" });
+  writeWhole(file, template(name), "wx");
   process.stdout.write(`Wrote ${relative(process.cwd(), file)}\n`);
   if (options.test === true) writeTest(file, name);
   const word = quotePath(name);
@@ -49,7 +50,7 @@ export async function newFlow(
 function writeTest(file: string, name: string): void {
   const path = file.replace(/\.ts$/, ".test.ts");
   if (existsSync(path)) return;
-  writeFileSync(path, testTemplate(name), { flag: "wx" });
+  writeWhole(path, testTemplate(name), "wx");
   process.stdout.write(`Wrote ${relative(process.cwd(), path)}\nRun it with: flowhook flow test\n`);
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readAsset } from "../assets/read.ts";
 import { sampleConfig } from "../server/config/sample.ts";
@@ -6,6 +6,7 @@ import { quotePath } from "../server/config/unwritable.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { MAPPING, adviseOnMapping, writeDeclarations } from "./declarations.ts";
 import { CommandError } from "./command-error.ts";
+import { writeWhole } from "./whole-file.ts";
 
 /** `module: preserve` reads flows as the service does: as modules, whatever a package.json says. */
 const TSCONFIG = `{
@@ -35,7 +36,7 @@ export function init(folder = "."): void {
     const path = join(folder, name);
     if (existsSync(path)) return void left.push(path);
     makeFolder(dirname(path));
-    writeFileSync(path, content, { flag: "wx" });
+    writeWhole(path, content, "wx");
     wrote.push(path);
   };
   try {

@@ -241,3 +241,33 @@ test("it is carried with its secrets' names, and set where the webhook is create
   const missing = await take(422, "?conflicts=rename", text);
   assert.match(missing.text, /webhooks\.0\.signature\.secrets\.0: there is no secret/);
 });
+
+test("what is imported by a secret that is changed meanwhile is refused", async () => {
+  await service.want(201, "POST", "/secret", { body: { name: "turning", value: SECRETS.text } });
+  let refused = "";
+  for (let round = 0; refused === "" && round < 20; round += 1) {
+    const text = manyBySecret(`round-${round}`, "turning");
+    let isUnder = true;
+    const imported = service.ask("POST", "/import", { text }).finally(() => (isUnder = false));
+    for (let n = 0; isUnder; n += 1)
+      await service.ask("PATCH", "/secret/turning", { body: { value: `${SECRETS.text} ${n}` } });
+    const { status, code, text: said } = await imported;
+    if (status === 200) continue;
+    assert.deepEqual([status, code], [412, "changed_meanwhile"], said);
+    refused = said;
+    await service.want(404, "GET", `/webhook/round-${round}`);
+    await service.want(200, "POST", "/import", { text });
+    await service.want(200, "GET", `/webhook/round-${round}`);
+  }
+  assert.match(refused, /Import the document again/, "none was refused");
+});
+
+/** The first of them checks signatures with it; those after it are what takes its time. */
+function manyBySecret(name: string, secret: string): string {
+  const others = Array.from({ length: 400 }, (_, n) => `  - { name: ${name}-${n}, flow: echo }\n`);
+  return (
+    `format: flowhook/export/v2\nwebhooks:\n` +
+    `  - { name: ${name}, flow: echo, signature: { scheme: github, secrets: [${secret}] } }\n` +
+    others.join("")
+  );
+}

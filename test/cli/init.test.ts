@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +13,8 @@ import { environment, NODE, openTarget, ROOT } from "../blackbox/target.ts";
 import { all } from "./session.ts";
 
 const target = openTarget();
+
+const isWindows = process.platform === "win32";
 
 test("the declarations in types/ are those of the source: run npm run docs", async () => {
   for (const [path, text] of makeDeclarations()) assert.equal(await readFile(path, "utf8"), text);
@@ -54,6 +57,30 @@ describe("init and types", { skip: target.skip ?? false }, () => {
     const checked = await run(["check"]);
     assert.equal(checked.code, 0, all(checked));
     assert.match(checked.stdout, /^hello +ready$/m);
+  });
+
+  /** @param blocks that one file may have, each of 512 bytes or 1 KiB */
+  function runWithin(blocks: number, words: readonly string[]): Promise<Finished> {
+    const script = `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`;
+    const args = ["-c", script, ...target.command, ...words];
+    return runProgram("/bin/sh", args, { cwd: folder, env: environment() });
+  }
+
+  test("a file that the disk takes a part of is not left there", { skip: isWindows }, async () => {
+    const begun = await runWithin(1, ["init"]);
+    assert.equal(begun.code, 1, all(begun));
+    assert.match(begun.stderr, /^Cannot set up "\.": EFBIG\b/);
+    assert.deepEqual(await readdir(folder), []);
+    assert.equal((await run(["init"])).code, 0);
+    assert.equal(await readFile(join(folder, "flowhook.yaml"), "utf8"), sampleConfig());
+    const flow = await runWithin(0, ["flow", "new", "greet", "--test"]);
+    assert.match(flow.stderr, /^Cannot go on: EFBIG\b/, all(flow));
+    assert.deepEqual(await readdir(join(folder, "plugins")), ["hello.ts"]);
+    const declared = join(folder, "types/flowhook.d.ts");
+    await rm(declared);
+    const types = await runWithin(1, ["init"]);
+    assert.match(types.stderr, /^Cannot write the declarations: EFBIG\b/, all(types));
+    assert.ok(!existsSync(declared));
   });
 
   test("a place that takes no folders is named", async () => {

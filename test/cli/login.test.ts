@@ -134,6 +134,27 @@ describe("login", { skip: openTarget().skip ?? false }, () => {
     assert.match(finished.stderr, /^Found "localhost", expected the URL of a service/);
   });
 
+  test("a user and a password in the URL are refused, and not printed", async () => {
+    for (const [url, shown] of [
+      ["http://ada:pass%20word@localhost:8080/", "http://...@localhost:8080/"],
+      ["http://:pass%20word@localhost:8080/", "http://...@localhost:8080/"],
+      ["http://ada:pass/word@localhost:8080/", "http://...@localhost:8080/"],
+      ["ada:pass@word@localhost", "...@localhost"],
+    ] as const)
+      for (const [args, env] of [
+        [["flow", "list", "--url", url], {}],
+        [["login", url], {}],
+        [["flow", "list"], { FLOWHOOK_URL: url }],
+      ] as const) {
+        const finished = await run(args, { env });
+        assert.equal(finished.code, 2, all(finished));
+        assert.ok(finished.stderr.includes(`"${shown}", expected the URL of a service`));
+        assert.doesNotMatch(all(finished), /ada|pass(%20|\/|@)word/);
+      }
+    const { stderr } = await run(["flow", "list", "--url", "http://ada@localhost/"]);
+    assert.match(stderr, /^Found a user or a password in .* log in with: flowhook login\n$/);
+  });
+
   test("without any, the service that the configuration of the folder describes", async () => {
     const env = { FLOWHOOK_LISTEN_PORT: String(session.service.origin.port) };
     await run(["logout", session.service.url]);

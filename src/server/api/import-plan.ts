@@ -11,9 +11,10 @@ import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import type { RoleRow } from "../store/people.ts";
-import type { Statement } from "../store/statement.ts";
-import { putWebhookSecrets } from "../store/webhook-secrets.ts";
+import type { Statement, Unit } from "../store/statement.ts";
+import { holdSecrets, putWebhookSecrets } from "../store/webhook-secrets.ts";
 import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
+import type { SecretRow } from "../store/workspace.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
@@ -43,6 +44,14 @@ interface Import {
   readonly roles: Map<string, Promise<RoleRow>>;
   readonly projects: ReadonlyMap<string, string>;
   readonly webhookNames: ImportNames;
+  /** Those that webhooks check signatures with, by their names, as they were seen first. */
+  readonly secrets: Map<string, SecretRow>;
+}
+
+export interface Plan {
+  readonly steps: readonly Step[];
+  /** All that is written; empty where nothing is. */
+  readonly unit: Unit;
 }
 
 /** Webhooks that are planned in one turn of the loop. */
@@ -54,12 +63,13 @@ export async function plan(
   principal: Principal,
   webhooks: readonly CarriedWebhook[],
   conflicts: Conflict,
-): Promise<Step[]> {
+): Promise<Plan> {
   const names = await readNames(api.store);
   const projects = new Map([...names.projects].map(([id, name]) => [name, id]));
   const webhookNames = new ImportNames(api.store);
   const roles = new Map<string, Promise<RoleRow>>();
-  const all = { api, principal, conflicts, names, roles, projects, webhookNames };
+  const secrets = new Map<string, SecretRow>();
+  const all = { api, principal, conflicts, names, roles, projects, webhookNames, secrets };
   const steps: Step[] = [];
   // All of them first: what is renamed takes the name of none that comes later.
   for (const [at, { name }] of webhooks.entries())
@@ -68,7 +78,9 @@ export async function plan(
     steps.push(await planOne(all, webhook, at));
     if (at % SLICE === SLICE - 1) await yieldTurn();
   }
-  return steps;
+  // First, and each once: whoever else holds some has them in the same order.
+  const held = holdSecrets(api.store, [...secrets.values()]);
+  return { steps, unit: [...held, ...steps.flatMap(({ statements }) => statements)] };
 }
 
 async function planOne(all: Import, webhook: CarriedWebhook, at: number): Promise<Step> {
@@ -180,7 +192,7 @@ function toCreation(
  * @throws RequestError invalid for a secret that is not here, forbidden
  */
 async function readGuarded(
-  { api, principal }: Import,
+  { api, principal, secrets }: Import,
   { signature = null, allowed_addresses = [] }: CarriedWebhook,
   columns: Columns,
   at: number,
@@ -195,7 +207,8 @@ async function readGuarded(
   requireIn(principal, "secret.use", project);
   const path = `webhooks.${at}.signature`;
   const member = toSignature(signature, api.base_url, path);
-  await requireSecrets(api, member, path);
+  for (const seen of await requireSecrets(api, member, path))
+    if (!secrets.has(seen.name)) secrets.set(seen.name, seen);
   return { ...addresses, ...toSignatureColumn(member) };
 }
 

@@ -21,14 +21,15 @@ async function commitImport({ store }: Api, unit: Unit): Promise<void> {
   try {
     await commitNamed(store, "import", unit);
   } catch (error) {
-    if (!(error instanceof RequestError) || error.code !== "conflict") throw error;
-    throw new RequestError("conflict", CHANGED, { cause: error });
+    if (!(error instanceof RequestError)) throw error;
+    if (error.code !== "conflict" && error.code !== "changed_meanwhile") throw error;
+    throw new RequestError(error.code, CHANGED, { cause: error });
   }
 }
 
 const CHANGED =
-  "Webhooks, roles, projects or secrets were made or deleted meanwhile, and nothing was imported. " +
-  "Import the document again";
+  "Webhooks, roles, projects or secrets were made, changed or deleted meanwhile, and nothing was " +
+  "imported. Import the document again";
 
 /** A document up to this size is parsed at once, in bytes. */
 const AT_ONCE = 16 * 1024;
@@ -60,8 +61,7 @@ export const importWebhooks = defineRoute({
             isWanted: () => !outgoing.destroyed,
           });
     const importer = await requireStill(api.logins, principal);
-    const steps = await plan(api, importer, webhooks, query.conflicts);
-    const unit = steps.flatMap(({ statements }) => statements);
+    const { steps, unit } = await plan(api, importer, webhooks, query.conflicts);
     if (!query.dry_run && unit.length > 0) {
       await commitImport(api, unit);
       for (const { row, statements } of steps) if (statements.length > 0) api.executions.limit(row);

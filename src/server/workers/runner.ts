@@ -172,6 +172,7 @@ export class Runner {
       listener: this.#options.listener,
       send: (message) => this.#channel.send(message),
       onStray: (execution, text) => logStray(this.#options, spec, { execution, text }),
+      onError: (error) => this.#logError(spec, error),
       onRun: () => this.#use(spec.key),
       onEnd: () => this.#abandonIn(STUCK_TICKS, thread),
     });
@@ -211,6 +212,11 @@ export class Runner {
     this.isLeaving = true;
     this.#child.kill("SIGKILL");
     await this.#gone.promise;
+  }
+
+  #logError({ flow, version }: FlowSpec, err: unknown): void {
+    const what = "The service failed on a message of a flow's thread, and ended the thread";
+    this.#options.log.error({ err, flow, version }, what);
   }
 
   #use(key: string): void {

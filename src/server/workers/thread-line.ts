@@ -50,6 +50,8 @@ export interface ThreadLineOptions {
   send(message: ToRunner): void;
   /** Code that a run left behind has failed. @param execution null: not known */
   onStray(execution: string | null, text: string): void;
+  /** The server itself failed on a message of the thread, which is ended. */
+  onError(error: unknown): void;
   /** Runs are handed over, or one has ended. */
   onRun(): void;
   /** The thread was told to end. */
@@ -163,11 +165,13 @@ export class ThreadLine implements WorkerLine {
 
   #take(frames: FrameReader, chunk: Buffer): void {
     if (this.#isBroken) return;
+    let texts: string[];
     try {
-      for (const text of frames.complete(chunk)) this.#read(text);
+      texts = frames.complete(chunk);
     } catch {
-      this.#break();
+      return this.#break();
     }
+    for (const text of texts) this.#read(text);
   }
 
   /** @param runs how many are handed over with it @param left called when it is on its way */
@@ -189,8 +193,18 @@ export class ThreadLine implements WorkerLine {
   #read(text: string): void {
     if (this.#isBroken) return;
     const message = decode(text);
-    if (message === null) this.#break();
-    else if (message.type === "ended") this.#ended(message);
+    if (message === null) return this.#break();
+    try {
+      this.#heed(message);
+    } catch (error) {
+      // The thread has said nothing wrong: whoever can mend it has to see it.
+      this.#options.onError(error);
+      this.#break();
+    }
+  }
+
+  #heed(message: FromThread): void {
+    if (message.type === "ended") this.#ended(message);
     else if (message.type === "log") this.#log(message);
     else if (message.type === "stray") this.#stray(message);
     else this.#ask(message);
