@@ -17,7 +17,7 @@ export function guardHandles(): void {
   refuseMembers(handleOfUdp(), ["open"]);
 }
 
-/** A socket's handle, at the moment when it gets one: without a permission it is not kept. */
+/** A socket's handle, at the moment when it gets one: it does not come to connecting. */
 function catchHandle(connect: (socket: net.Socket) => unknown): unknown {
   const socket = new net.Socket();
   let caught: unknown = null;
@@ -27,14 +27,16 @@ function catchHandle(connect: (socket: net.Socket) => unknown): unknown {
     get: () => kept,
     set: (handle: unknown) => {
       kept = handle;
-      caught ??= handle;
+      if (handle === null) return;
+      caught = handle;
+      throw new Error("Caught");
     },
   });
   silence(socket);
   try {
     connect(socket);
   } catch {
-    // Deno throws where its process lacks the permission: the handle is there by then.
+    // The socket closes what it was given.
   }
   socket.destroy();
   return caught;
