@@ -26,7 +26,7 @@ export interface ConnectionOptions {
  * or of the nearest above. FLOWHOOK_TOKEN goes
  * before a kept login.
  *
- * @throws CommandError (usage) where the URL is none or has a password, or is another machine's and
+ * @throws CommandError (usage) where the URL is none or has a user or a password, or is another machine's and
  *   nobody but a file of this folder names it: a token, a password or a key would go there
  */
 export function openConnection(options: ConnectionOptions): Connection {
@@ -71,8 +71,7 @@ function toServiceUrl(text: string): string {
 
 /** A service has logins, and takes no others. */
 function refuseCredentials(text: string): void {
-  const { username = "", password = "" } = URL.parse(text) ?? {};
-  if (username === "" && password === "") return;
+  if (URL.parse(text) === null || !mayHaveCredentials(text)) return;
   throw new CommandError(
     `Found a user or a password in "${withoutCredentials(text)}", expected the URL of a service ` +
       `without them: http://HOST:PORT. Leave them out, and log in with: flowhook login`,
@@ -80,9 +79,15 @@ function refuseCredentials(text: string): void {
   );
 }
 
-/** Also of what is no URL: a password may have any character, and is shown to nobody. */
+/** A password may have any character: as behind a slash, where it is taken for a path. */
+function mayHaveCredentials(text: string): boolean {
+  const url = URL.parse(text);
+  return url === null || `${url.username}${url.password}` !== "" || url.pathname.includes("@");
+}
+
+/** Also of what is no URL: a password is shown to nobody. */
 function withoutCredentials(text: string): string {
-  return text.replace(/^([a-z]+:\/\/)?.*@/is, "$1...@");
+  return mayHaveCredentials(text) ? text.replace(/^([a-z]+:\/\/)?.*@/is, "$1...@") : text;
 }
 
 const DEFAULT_PORT = 8080;

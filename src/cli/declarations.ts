@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { listAssets, readAsset } from "../assets/read.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
-import { writeWhole } from "./whole-file.ts";
+import { replaceWhole } from "./whole-file.ts";
 
 /**
  * The part of a tsconfig.json that leads editors to them. Imports name the file, and of the modules
@@ -65,7 +65,7 @@ export function writeDeclarations(folder: string, options: { renew: boolean }): 
 
 function write(path: string, content: string | Uint8Array): void {
   makeFolder(dirname(path));
-  writeWhole(path, content, "w");
+  replaceWhole(path, content);
 }
 
 /** The list of Node's declarations names modules too that no flow may import. */

@@ -9,7 +9,7 @@ import { findAuthorFolder } from "./author-folder.ts";
 import { readConfiguration } from "./configuration.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
-import { writeWhole } from "./whole-file.ts";
+import { createWhole } from "./whole-file.ts";
 
 /**
  * Writes the first version of a flow: folders are the parts of its name before the last dot.
@@ -35,7 +35,7 @@ export async function newFlow(
   if (taken !== undefined) throw new CommandError(`There is a flow "${name}" already: "${taken}"`);
   const file = join(config.PLUGINS_DIR, path);
   makeFolder(dirname(file));
-  writeWhole(file, template(name), "wx");
+  createWhole(file, template(name));
   process.stdout.write(`Wrote ${relative(process.cwd(), file)}\n`);
   if (options.test === true) writeTest(file, name);
   const word = quotePath(name);
@@ -50,7 +50,7 @@ export async function newFlow(
 function writeTest(file: string, name: string): void {
   const path = file.replace(/\.ts$/, ".test.ts");
   if (existsSync(path)) return;
-  writeWhole(path, testTemplate(name), "wx");
+  createWhole(path, testTemplate(name));
   process.stdout.write(`Wrote ${relative(process.cwd(), path)}\nRun it with: flowhook flow test\n`);
 }
 

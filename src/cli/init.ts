@@ -6,7 +6,7 @@ import { quotePath } from "../server/config/unwritable.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { MAPPING, adviseOnMapping, writeDeclarations } from "./declarations.ts";
 import { CommandError } from "./command-error.ts";
-import { writeWhole } from "./whole-file.ts";
+import { createWhole } from "./whole-file.ts";
 
 /** `module: preserve` reads flows as the service does: as modules, whatever a package.json says. */
 const TSCONFIG = `{
@@ -36,7 +36,7 @@ export function init(folder = "."): void {
     const path = join(folder, name);
     if (existsSync(path)) return void left.push(path);
     makeFolder(dirname(path));
-    writeWhole(path, content, "wx");
+    createWhole(path, content);
     wrote.push(path);
   };
   try {

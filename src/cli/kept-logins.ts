@@ -1,8 +1,9 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { personalFolder, readEnvironment } from "../server/config/environment.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
+import { replaceWhole } from "./whole-file.ts";
 
 /** What `flowhook login` keeps about one service. */
 export interface KeptLogin {
@@ -50,16 +51,12 @@ export function forgetLogin(url: string): void {
   writeLogins({ current: current === url ? null : current, logins: others });
 }
 
-/** Written beside and renamed, readable by its owner only. */
+/** Readable by its owner only. */
 function writeLogins(kept: KeptLogins): void {
-  const file = loginsFile();
-  const beside = `${file}.${process.pid}`;
   try {
     makeFolder(personalFolder(readEnvironment()), 0o700);
-    writeFileSync(beside, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
-    renameSync(beside, file);
+    replaceWhole(loginsFile(), `${JSON.stringify(kept, null, 2)}\n`, 0o600);
   } catch (error) {
-    rmSync(beside, { force: true });
     throw new CommandError(`Cannot keep the login: ${(error as Error).message}`);
   }
 }

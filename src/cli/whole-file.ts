@@ -1,18 +1,36 @@
-import { closeSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+
+/** Files that are there whole or not at all, as on a disk that is full. */
 
 /**
- * Writes a file whole or not at all, as on a disk that is full: half of one would count as there the
- * next time, and stay. Not beside its place: others may have a file of any name in the folder.
+ * Creates a file, and takes it away again where the writing fails: half of one would count as there
+ * the next time, and stay. Not written beside its place: others may have a file of any name there.
  *
- * @param flag `wx`: where there is none; `w`: also in the place of one
  * @throws EEXIST, or what the writing throws
  */
-export function writeWhole(path: string, content: string | Uint8Array, flag: "w" | "wx"): void {
-  const file = openSync(path, flag);
+export function createWhole(path: string, content: string | Uint8Array): void {
+  const file = openSync(path, "wx");
   try {
     writeAndClose(file, content);
   } catch (error) {
-    rmSync(path, { force: true });
+    remove(path);
+    throw error;
+  }
+}
+
+/**
+ * Writes a file beside its place and renames it, in a folder that is this program's: what was there
+ * stays until the new one is whole.
+ *
+ * @param mode of the file
+ */
+export function replaceWhole(path: string, content: string | Uint8Array, mode = 0o666): void {
+  const beside = `${path}.${process.pid}`;
+  try {
+    writeAndClose(openSync(beside, "w", mode), content);
+    renameSync(beside, path);
+  } catch (error) {
+    remove(beside);
     throw error;
   }
 }
@@ -24,4 +42,11 @@ function writeAndClose(file: number, content: string | Uint8Array): void {
   } finally {
     closeSync(file);
   }
+}
+
+/** Where that cannot be done either, why the writing failed is what matters. */
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {}
 }

@@ -121,9 +121,9 @@ function guardLoad(load: Loader["_load"], { requireBuiltin }: LoaderRules): Load
 }
 
 /** Read once: what was checked is what is used. Whoever calls may have getters of its own in it. */
-// oxlint-disable-next-line flowhook/captured -- it is the caller's object, and no pattern
+// oxlint-disable-next-line flowhook/captured -- members of the caller's own object, no getters of RegExp
 function copyOptions({ resolved, shouldSkipModuleHooks, source }: LoadOptions): LoadOptions {
-  // oxlint-disable-next-line flowhook/captured -- nor is this one of Intl
+  // oxlint-disable-next-line flowhook/captured -- the same, no getters of Intl
   const { url, format, filename } = resolved ?? {};
   const told = resolved ? { __proto__: null, url, format, filename } : undefined;
   return { __proto__: null, resolved: told, shouldSkipModuleHooks, source } as LoadOptions;

@@ -77,6 +77,11 @@ describe("init and types", { skip: target.skip ?? false }, () => {
     assert.match(flow.stderr, /^Cannot go on: EFBIG\b/, all(flow));
     assert.deepEqual(await readdir(join(folder, "plugins")), ["hello.ts"]);
     const declared = join(folder, "types/flowhook.d.ts");
+    const kept = await Promise.all([readFile(declared, "utf8"), readdir(join(folder, "types"))]);
+    const renewed = await runWithin(1, ["types"]);
+    assert.match(renewed.stderr, /^Cannot write the declarations: EFBIG\b/, all(renewed));
+    const now = await Promise.all([readFile(declared, "utf8"), readdir(join(folder, "types"))]);
+    assert.deepEqual(now, kept);
     await rm(declared);
     const types = await runWithin(1, ["init"]);
     assert.match(types.stderr, /^Cannot write the declarations: EFBIG\b/, all(types));

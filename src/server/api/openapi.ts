@@ -202,7 +202,7 @@ function errorsOf(route: Route): Json {
     ...(changes || needs.includes(".") ? [403] : []),
     ...(path.includes(":") || path === "/export" ? [404] : []),
     ...(changes ? [409, 503] : []),
-    ...(changes && HAS_ETAG.test(path) ? [412] : []),
+    ...(changes && (HAS_ETAG.test(path) || path === "/import") ? [412] : []),
     ...(query === null && path !== "/export" ? [] : [422]),
     ...(route.type === "text/event-stream" || readsList(route) ? [429, 503] : []),
     ...(changes && CHECKS_PASSWORD.test(path) ? [429] : []),

@@ -198,8 +198,8 @@ export class ThreadLine implements WorkerLine {
       this.#heed(message);
     } catch (error) {
       // The thread has said nothing wrong: whoever can mend it has to see it.
-      this.#options.onError(error);
       this.#break();
+      this.#options.onError(error);
     }
   }
 

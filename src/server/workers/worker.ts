@@ -210,7 +210,14 @@ export class Worker {
     this.since = this.#now();
     const left = isLast ? this.#inbox.splice(0) : [];
     if (isLast) this.end();
-    this.#events.onEnded(this, run, ending, ms);
+    try {
+      this.#events.onEnded(this, run, ending, ms);
+    } catch (error) {
+      // None is lost: they end, or are run elsewhere, as soon as the thread has gone.
+      this.#inbox.unshift(run, ...left);
+      this.#ended -= 1;
+      throw error;
+    }
     if (left.length > 0) this.#events.onRecalled(this, left);
   }
 
