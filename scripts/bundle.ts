@@ -126,18 +126,35 @@ export function bundleRecordedThread(): Promise<Uint8Array> {
  * The thread's program as a function. From a module, as what that imports is never looked up again: a
  * flow can change the members of what is required.
  */
-async function bundleThread(): Promise<Uint8Array> {
-  const define = { "import.meta.filename": "__filename" };
-  const module = await bundleModule("src/sandbox/thread.ts", { define });
-  return Buffer.from(toFunction(Buffer.from(module).toString("latin1")), "latin1");
+export async function bundleThread(entry = "src/sandbox/thread.ts"): Promise<Uint8Array> {
+  const { outputFiles, metafile } = await build({
+    ...COMMON,
+    write: false,
+    metafile: true,
+    entryPoints: [entry],
+    format: "esm",
+    define: { "import.meta.filename": "__filename" },
+  });
+  const imports = Object.values(metafile.outputs)
+    .flatMap((output) => output.imports)
+    .filter(({ kind }) => kind === "import-statement");
+  const module = Buffer.from(outputFiles[0]!.contents).toString("latin1");
+  return Buffer.from(toFunction(module, imports.length), "latin1");
 }
 
 const IMPORT = /^import (?:(\w+),? )?(?:\{([^}]*)\} )?from ("node:[\w/]+");\n/gm;
 const EXPORT = /^export \{\s+(\w+) as default\s+\};\n$/m;
 
-/** Of esbuild's output: anything else of a module left in it is an error where it is compiled. */
-function toFunction(module: string): string {
-  const imports = [...module.matchAll(IMPORT)].map(([, whole, named, from]) => {
+/**
+ * Of esbuild's output: anything else of a module left in it is an error where it is compiled.
+ * @param count of its imports: more are in a text, and less would be left
+ */
+function toFunction(module: string, count: number): string {
+  const found = [...module.matchAll(IMPORT)];
+  const isKnown = found.every(([, , named]) => named?.includes("default as") !== true);
+  if (found.length !== count || !isKnown || !EXPORT.test(module))
+    throw new Error(`Cannot write a function: ${found.length} of ${count} imports are understood`);
+  const imports = found.map(([, whole, named, from]) => {
     const members = named === undefined ? "" : `{${named.replaceAll(" as ", ": ")}}`;
     return [whole, members]
       .filter((names) => names)

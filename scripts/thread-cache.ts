@@ -8,8 +8,9 @@ import { ROOT } from "./targets.ts";
 
 /**
  * `thread-cache.ts FOLDER`: starts a thread from the runner's files in a folder, lets a flow run in it,
- * and writes what was compiled of the thread's program by then to thread.cache there. A process of its
- * own: the code is for the runtime and flags that it was made with.
+ * and writes what was compiled of the thread's program by then to thread.cache there: the rest, as a
+ * line of its own and an inspection need it, is compiled as it is called. A process of its own: the code
+ * is for the runtime and flags that it was made with.
  */
 
 const FLOW = `import { defineFlow, v } from "flowhook";
@@ -96,7 +97,7 @@ function newSetup(): RunnerSetup {
     thread: join(folder, "thread.cjs"),
     author: join(folder, "flowhook.mjs"),
     // Piscina has its worker there.
-    readable: [folder, join(ROOT, "node_modules")],
+    readable: [folder, realpathSync(join(ROOT, "node_modules"))],
     limits: { max_output_bytes: 1_000_000, max_input_bytes: 1_000_000, max_log_lines: 50 },
     inspect_ms: 0,
   };

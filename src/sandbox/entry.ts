@@ -5,14 +5,14 @@ import type perform from "./thread.ts";
 
 /**
  * Entry of a thread as it is shipped. The program (thread.ts) lies beside as text, and so does what
- * the build compiled of it, which is empty where nobody knows what will load it. Compiling was a
- * quarter of what a thread's start costs.
+ * the build compiled of it, which is empty where nobody knows what will load it: to compile it anew is
+ * a quarter of a thread's start.
  */
 
 const cache = read("thread.cache");
 const path = join(import.meta.dirname, "thread-program.js");
 
-export const program = new CompiledProgram<typeof perform>(
+const program = new CompiledProgram<typeof perform>(
   read("thread-program.js").toString("latin1"),
   path,
   cache.length === 0 ? undefined : cache,

@@ -39,6 +39,7 @@ function catchHandle(connect: (socket: net.Socket) => unknown): unknown {
     // The socket closes what it was given.
   }
   socket.destroy();
+  if (caught === null) throw new Error("Cannot guard sockets: this runtime makes them otherwise");
   return caught;
 }
 

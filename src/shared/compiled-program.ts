@@ -4,7 +4,10 @@ import { constants, Script } from "node:vm";
 
 type Program<Made> = (require: NodeJS.Require, filename: string) => Made;
 
-/** A program that the build wrote as the text of a function, compiled. */
+/**
+ * A program that the build wrote as the text of a function, compiled. That such a text may import
+ * modules is experimental in Node.js.
+ */
 export class CompiledProgram<Made> {
   readonly #script: Script;
 

@@ -31,7 +31,9 @@ describe("planted code", () => {
     await service.createWebhook("echo", "echo", { is_productive: true });
     assert.equal((await service.call("echo")).status, 200);
     const runtime = await onlyEntry(join(service.data, "runtime"));
-    const files = ["runner.cjs", "thread-program.js"].map((name) => join(runtime, name));
+    const files = ["runner.cjs", "thread.cjs", "thread-program.js", "thread.cache"].map((name) =>
+      join(runtime, name),
+    );
     const before = await Promise.all(files.map((file) => readFile(file, "utf8")));
     for (const file of files) await appendFile(file, PLANTED);
     await killRunners(service);

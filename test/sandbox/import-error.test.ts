@@ -14,7 +14,7 @@ function tell(frames: readonly string[], plugins_dir: string): string {
 }
 
 const OWN = `file://${VERSION}/a.ts:3:7`;
-const PROGRAM = "guardFetch (file:///srv/hooks/data/runtime/1/thread-program.js:20:9)";
+const PROGRAM = "guardFetch (/srv/hooks/data/runtime/1/thread-program.js:20:9)";
 
 test("the place is that of the flow or of its package, and never one of the program", () => {
   for (const plugins of ["/srv/hooks/plugins", "/srv/hooks", "/srv/hooks/dat"]) {

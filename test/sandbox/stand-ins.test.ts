@@ -263,7 +263,7 @@ const TRIES: Readonly<Record<string, { readonly act: string; readonly got: unkno
     got: ["refused"],
   },
   "the program's own module by its place": {
-    act: `const [, path] = new Error().stack.match(/\\((\\/\\S+?thread-program\\.js)/); const got = []; for (const place of [path, "thread-program.js", "./thread-program.js", __dirname + "/../../../../.." + path, __dirname + "/..", "flowhook-substitute:/../thread-program.js", "flowhook-substitute:fs/../../thread-program.js"]) try { const own = new module.constructor("x"); own._compile("", place, "module"); got.push(typeof own.exports.default); } catch (error) { got.push(error.message); } return [...new Set(got)]`,
+    act: `const [, path] = new Error().stack.match(/\\((\\/\\S+?thread-program\\.js)/); const got = []; for (const place of [path, path.replace("-program.js", ".cjs"), path.replace("thread-program", "worker"), "thread-program.js", "./thread-program.js", __dirname + "/../../../../.." + path, __dirname + "/..", "flowhook-substitute:/../thread-program.js", "flowhook-substitute:fs/../../thread-program.js"]) try { const own = new module.constructor("x"); own._compile("", place, "module"); got.push(typeof own.exports.default); } catch (error) { got.push(error.message); } return [...new Set(got)]`,
     got: ["A module lies in the folder of the flow, or of its packages"],
   },
   "whether a file is there by a way up": {
