@@ -135,16 +135,13 @@ export function causeOf(error: unknown, memory_mb: number): string {
   if (Reflect.get(error, "code") === "ERR_WORKER_OUT_OF_MEMORY") {
     return `Out of memory: the flow used more than ${memory_mb} MB (memory_mb)`;
   }
-  const told = SYSTEM_ERROR.test(error.message) ? toSetupError(error) : error;
+  const told = /[/\\]/.test(error.message) ? toSetupError(error) : error;
   return `The flow's thread was lost: ${told.message}`;
 }
 
-/** Of a file that a thread is started from; what a flow throws is told by its thread. */
-const SYSTEM_ERROR = /\bE[A-Z]{3,}\b/;
-
 /** Without the paths that are in it: whoever calls the flow is told. */
 function toSetupError(error: unknown): Error {
-  const [code] = SYSTEM_ERROR.exec(String(error)) ?? [];
+  const [code] = /\bE[A-Z]{3,}\b/.exec(String(error)) ?? [];
   return new Error(`it could not be set up${code === undefined ? "" : ` (${code})`}`);
 }
 

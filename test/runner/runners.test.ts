@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFile, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFile,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -401,6 +409,19 @@ function holdUp(ms: number): Promise<void> {
     }),
   );
 }
+
+test("why a thread's program cannot be loaded tells no path", async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-thread-")));
+  const thread = join(folder, "thread.cjs");
+  writeFileSync(thread, `require("node:fs").readFileSync(__filename + ".missing")`);
+  await using bench = await openBench({
+    thread,
+    readable: [...toRunnersOptions().readable, folder],
+  });
+  const { status_message } = await bench.run(bench.flow(HELLO));
+  rmSync(folder, { recursive: true });
+  assert.equal(status_message, "The flow's thread was lost: it could not be set up (ENOENT)");
+});
 
 test("a thread that cannot be set up costs its run, and no place", async () => {
   await using bench = await openBench();
