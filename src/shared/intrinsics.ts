@@ -32,11 +32,12 @@ export { apply, construct, get, getOwnPropertyDescriptor, ownKeys };
 export const { create, defineProperty, freeze, getPrototypeOf, hasOwn, keys, setPrototypeOf } =
   Object;
 export const { isArray } = Array;
+export const { BigInt, Number, String } = globalThis;
 export const { isFinite, isInteger, isSafeInteger } = Number;
 export const { floor, max, min, round } = Math;
 export const { parse, stringify } = JSON;
 export const { compareExchange, exchange, load, store } = Atomics;
-export const { Error, TypeError, Map, Set, WeakMap, WeakSet, Promise, String } = globalThis;
+export const { Error, TypeError, Map, Set, WeakMap, WeakSet, Promise } = globalThis;
 export const { decodeURIComponent, encodeURIComponent } = globalThis;
 export const byteLength: (text: string, encoding?: "utf8" | "base64") => number = Buffer.byteLength;
 export const toBytes: (text: string) => Buffer = Buffer.from;

@@ -1,4 +1,4 @@
-import { compareExchange, exchange, load, max } from "../intrinsics.ts";
+import { BigInt, Number, compareExchange, exchange, load, max } from "../intrinsics.ts";
 
 /**
  * How many of its runs a thread has begun: in memory that it shares with the runner, so that the
@@ -7,24 +7,24 @@ import { compareExchange, exchange, load, max } from "../intrinsics.ts";
  * round counts as begun whether it is or not: it may be what ends the thread, and a thread that is
  * slow to begin is not to lose it again and again.
  */
-export type Claims = Int32Array<SharedArrayBuffer>;
+export type Claims = BigUint64Array<SharedArrayBuffer>;
 
-/** A round and the number of runs begun in it stand in one number; a thread has 30,000 at most. */
-const ROUND = 2 ** 16;
+/** A round and the number of runs begun in it stand in one number: no thread comes to the end of either. */
+const ROUND = 2n ** 32n;
 
 export function newClaims(): Claims {
-  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  return new BigUint64Array(new SharedArrayBuffer(BigUint64Array.BYTES_PER_ELEMENT));
 }
 
 /** The thread, before each run of a round; false where it was recalled. @param at from 0 on */
 export function claim(claims: Claims, round: number, at: number): boolean {
-  const before = round * ROUND + at;
-  return compareExchange(claims, 0, before, before + 1) === before || at === 0;
+  const before = BigInt(round) * ROUND + BigInt(at);
+  return compareExchange(claims, 0, before, before + 1n) === before || at === 0;
 }
 
 /** The runner: how many of this round have begun. Nothing further of it begins. */
 export function recall(claims: Claims, round: number): number {
-  return toCount(exchange(claims, 0, (round + 1) * ROUND));
+  return toCount(exchange(claims, 0, BigInt(round + 1) * ROUND));
 }
 
 /** How many of the latest round have begun. */
@@ -33,6 +33,6 @@ export function countBegun(claims: Claims): number {
 }
 
 /** A thread that its flow has taken over may have written anything. */
-function toCount(value: number): number {
-  return max(1, value % ROUND);
+function toCount(value: bigint): number {
+  return max(1, Number(value % ROUND));
 }
