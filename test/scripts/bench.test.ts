@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { readCpu, toCpuPerCall } from "../../scripts/bench/cpu.ts";
+import { startProgram } from "../../scripts/bench/server.ts";
 import { judge } from "../../scripts/bench/targets.ts";
 
 /** Works for 300 ms, however busy the machine is. */
@@ -30,6 +31,16 @@ test("the CPU time of a call has that of threads that have ended", { skip: NO_LI
 
 test("a process that has ended has used nothing", { skip: NO_LINUX }, () => {
   assert.deepEqual([...readCpu(new Map([[2 ** 30, "server"]]))], []);
+});
+
+test("a program that a signal ends is not waited for", async () => {
+  const started = startProgram(() => ["-e", 'process.kill(process.pid, "SIGKILL")']);
+  await assert.rejects(started, /ended before it answered/);
+});
+
+test("a figure that was not measured misses no target", () => {
+  const unmeasured = new Map([["first-start", { first_start_s: Number.NaN }]]);
+  assert.deepEqual(judge(new Map(), unmeasured), []);
 });
 
 test("a target whose figure has another name is told, not left out", () => {
