@@ -18,7 +18,10 @@ interface Node {
   readonly property?: Node;
   readonly computed?: boolean;
   readonly static?: boolean;
-  readonly value?: string;
+  readonly kind?: string;
+  readonly value?: unknown;
+  /** The texts of a template, between its holes. */
+  readonly quasis?: readonly { readonly value: { readonly cooked: string } }[];
 }
 
 interface Reference {
@@ -103,9 +106,11 @@ function runsBefore(node: Node, setup: readonly string[]): boolean {
   return from === null || setup.includes(nameOf(from));
 }
 
+const MEMBERS = ["PropertyDefinition", "AccessorProperty"];
+
 /** Functions, and members of a class that each instance gets. */
 function runsLater({ type, static: isStatic }: Node): boolean {
-  return FUNCTIONS.includes(type) || (type === "PropertyDefinition" && isStatic !== true);
+  return FUNCTIONS.includes(type) || (MEMBERS.includes(type) && isStatic !== true);
 }
 
 function nameOf(node: Node): string {
@@ -137,8 +142,12 @@ function create(context: Context) {
       const member = memberOf(node.key, node.computed);
       if (getters.has(member)) reads(node, member);
     },
+    VariableDeclaration(node: Node): void {
+      if (node.kind?.endsWith("using") === true)
+        refuse(node, "A flow can replace how this is disposed of: use try and finally");
+    },
     ImportExpression(node: Node): void {
-      if (isBuiltin(node.source?.value ?? ""))
+      if (isBuiltin(textOf(node.source)))
         refuse(node, "A flow can replace what is imported here: import it at the top of the file");
     },
     ForOfStatement: iterates,
@@ -159,13 +168,20 @@ function create(context: Context) {
 
 /** The name of a member, where the text has it. */
 function memberOf(key: Node | undefined, computed: boolean | undefined): string {
-  return (computed === true ? undefined : key?.name) ?? key?.value ?? "";
+  return (computed === true ? undefined : key?.name) ?? textOf(key);
 }
 
-/** Also as `a.method!()`, `(a.method as Type)()` and `` a.method`text` ``. */
+/** Of a text in quotes, or of a template without a hole. */
+function textOf(node: Node | undefined): string {
+  if (typeof node?.value === "string") return node.value;
+  const [first, hole] = node?.quasis ?? [];
+  return hole === undefined ? (first?.value.cooked ?? "") : "";
+}
+
+/** Also as `a.method!()`, `(a.method as Type)()`, `(a?.method)()` and `` a.method`text` ``. */
 function isCalled(node: Node): boolean {
   const { parent } = node;
-  if (parent?.type.startsWith("TS")) return isCalled(parent);
+  if (parent?.type === "ChainExpression" || parent?.type.startsWith("TS")) return isCalled(parent);
   return parent?.callee === node || parent?.tag === node;
 }
 

@@ -31,7 +31,7 @@ const OTHERS = `trace_id duration_ms wait_ms free_bytes jump_ms clock_difference
 
 /** What is said instead of these: slot, prefetch, average, poll, registry, audit, throttle, deps. */
 const PRIVATE =
-  /^(house|corridor|gate|seat|ahead|near|pace|look|roster|shelf|desk|stranger|trail)s?$/i;
+  /^(house|corridor|gate|seat|ahead|near|pace|look|roster|shel(?:f|ves)|desk|stranger|trail)s?$/i;
 
 const SNAKE = /\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b/g;
 const SCHEMA_KEY = /\b([a-z][a-z0-9]*(?:_[a-z0-9]+)+): (?:v\.|[A-Z])/g;

@@ -119,12 +119,14 @@ export function toOwn(
   const settings = [...SETTINGS, ...further];
   const words = ["-D", data, "-p", `${port}`, ...settings.flatMap((one) => ["-c", one])];
   let child: ChildProcess | null = null;
+  const running = (): ChildProcess | null =>
+    child?.exitCode === null && child.signalCode === null ? child : null;
   endWithProcess(() => {
     child?.kill("SIGQUIT");
     removeNow(dirname(data));
   });
   return {
-    pid: () => child?.pid,
+    pid: () => running()?.pid,
     async start() {
       const started = spawn(join(programs, "bin/postgres"), words, {
         ...user,
@@ -145,10 +147,11 @@ export function toOwn(
       (started.stderr as Socket).unref();
     },
     async kill() {
-      if (child === null || child.exitCode !== null) return;
-      child.ref();
-      const ended = once(child, "exit");
-      child.kill("SIGQUIT");
+      const ending = running();
+      if (ending === null) return;
+      ending.ref();
+      const ended = once(ending, "exit");
+      ending.kill("SIGQUIT");
       await ended;
     },
   };
@@ -159,12 +162,15 @@ export function toOwn(
  * that a removal fails, or stops without a word.
  */
 function removeNow(folder: string): void {
-  for (let tries = 0; tries < 50 && existsSync(folder); tries += 1)
+  for (let tries = 0; tries < 50; tries += 1) {
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+      // The folder is still there.
     }
+    if (!existsSync(folder)) return;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  }
 }
 
 let count = 0;

@@ -2,7 +2,13 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** CPU time by thread since its start, out of /proc/PID/task/TID/schedstat: Linux only. */
 
-export type CpuTimes = ReadonlyMap<string, { readonly label: string; readonly us: number }>;
+interface CpuTime {
+  readonly pid: number;
+  readonly label: string;
+  readonly us: number;
+}
+
+export type CpuTimes = ReadonlyMap<string, CpuTime>;
 
 /** @param processes the program of each, by its number */
 export function readCpu(processes: ReadonlyMap<number, string>): CpuTimes {
@@ -40,7 +46,7 @@ export function toShares(
   return { idle_percent: share("idle"), stolen_percent: share("stolen") };
 }
 
-type Entry = readonly [string, { readonly label: string; readonly us: number }];
+type Entry = readonly [string, CpuTime];
 
 /** Its threads, and what those have used that are no more: the process knows the sum. */
 function readProcess(pid: number, program: string): Entry[] {
@@ -52,11 +58,13 @@ function readProcess(pid: number, program: string): Entry[] {
     const [user, system] = stat.slice(stat.lastIndexOf(")")).split(" ").slice(12, 14).map(Number);
     const all = (Number(user) + Number(system)) * TICK_US;
     const ended = threads.reduce((rest, [, { us }]) => rest - us, all);
-    return [...threads, [`${pid} ended`, { label: `${program} ended`, us: ended }]];
+    return [...threads, [keyOfEnded(pid), { pid, label: `${program} ended`, us: ended }]];
   } catch {
     return []; // The process has just ended.
   }
 }
+
+const keyOfEnded = (pid: number): string => `${pid} ended`;
 
 /** Of the kernel's clock for processes, which all architectures of Linux have the same. */
 const TICK_US = 10_000;
@@ -68,7 +76,7 @@ function readThreads(pid: number, program: string): Entry[] {
       const name = readFileSync(`${folder}/${tid}/comm`, "utf8").trim();
       const [ns] = readFileSync(`${folder}/${tid}/schedstat`, "utf8").split(" ");
       const label = `${program} ${tid === String(pid) ? "main" : name.replace(/^node-/, "")}`;
-      return [[tid, { label, us: Number(ns) / 1000 }]];
+      return [[tid, { pid, label, us: Number(ns) / 1000 }]];
     } catch {
       return []; // The thread has just ended.
     }
@@ -82,7 +90,14 @@ export function toCpuPerCall(
   calls: number,
 ): Record<string, number> {
   const sums: Record<string, number> = {};
-  for (const [tid, { label, us }] of after)
-    sums[label] = (sums[label] ?? 0) + (us - (before.get(tid)?.us ?? 0)) / calls;
+  const add = (label: string, us: number): void => {
+    sums[label] = (sums[label] ?? 0) + us / calls;
+  };
+  for (const [tid, { label, us }] of after) add(label, us - (before.get(tid)?.us ?? 0));
+  // Of a thread that has ended since, the process counts its whole life.
+  for (const [tid, { pid, us }] of before) {
+    const ended = after.has(tid) ? undefined : after.get(keyOfEnded(pid));
+    if (ended !== undefined) add(ended.label, -us);
+  }
   return sums;
 }

@@ -162,7 +162,9 @@ export function toProcesses(pid: number, own: string, ofChildren: string): Map<n
   return new Map([[pid, own], ...children]);
 }
 
+/** None where the system does not tell them: Linux alone does. */
 export function childrenOf(pid: number): number[] {
+  if (process.platform !== "linux") return [];
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
   return text === "" ? [] : text.split(" ").map(Number);
 }
@@ -177,7 +179,7 @@ async function freePort(): Promise<number> {
 
 async function untilAnswering(url: string, child: ChildProcess): Promise<void> {
   const headers = { "content-type": "application/json" };
-  while (child.exitCode === null) {
+  while (child.exitCode === null && child.signalCode === null) {
     const answer = await fetch(url, { method: "POST", headers, body: "{}" }).catch(() => null);
     if (answer?.ok === true) return;
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -110,7 +110,7 @@ function figuresOf([name, figure]: readonly [string, string], alone: ReadonlyMap
   if (figures === undefined) return [];
   const value = figures[figure];
   if (value === undefined) throw new Error(`"${name}" has no figure "${figure}"`);
-  return [value];
+  return Number.isNaN(value) ? [] : [value];
 }
 
 function grade({ bound, limit, aim }: Target, value: number): Verdict["holds"] {

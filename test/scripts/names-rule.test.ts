@@ -38,5 +38,6 @@ new RuleTester().run("words", plugin.rules.words as never, {
     "class A { #nextLook = 1; }",
     "const A_PACE = 1;",
     "const seats = 2;",
+    "const shelves = [];",
   ].map((code) => ({ code, errors: 1 })),
 });

@@ -41,7 +41,7 @@ type Content = (path: string, hash: string) => Promise<Buffer>;
 export class Versions {
   readonly #root: string;
   readonly #stripper: Stripper;
-  readonly #shelves = new Map<string, KeptVersions>();
+  readonly #kept = new Map<string, KeptVersions>();
   /** Of the folders whose contents were compared, by their path. */
   readonly #signatures = new Map<string, string | null>();
   /** How many take a version up at this moment, by the path of its folder. */
@@ -75,7 +75,7 @@ export class Versions {
   }
 
   find(flow: string, version: string): KeptVersion | undefined {
-    const record = this.#shelves.get(flow)?.records.get(version);
+    const record = this.#kept.get(flow)?.records.get(version);
     if (record === undefined) return undefined;
     const { entry, manifest } = record;
     return { version, directory: this.#folder(flow, version), entry, manifest };
@@ -83,13 +83,13 @@ export class Versions {
 
   /** The version that served last and was not retired since, also before a restart. */
   serving(flow: string): KeptVersion | undefined {
-    const version = this.#shelves.get(flow)?.serving ?? null;
+    const version = this.#kept.get(flow)?.serving ?? null;
     return version === null ? undefined : this.find(flow, version);
   }
 
   /** Names of the flows that have a serving version. */
   names(): readonly string[] {
-    return [...this.#shelves].filter(([, kept]) => kept.serving !== null).map(([name]) => name);
+    return [...this.#kept].filter(([, kept]) => kept.serving !== null).map(([name]) => name);
   }
 
   /** While a version is taken up its files stay, whatever is served meanwhile. */
@@ -176,7 +176,7 @@ export class Versions {
 
   async #discard(flow: string, version: string): Promise<void> {
     const folder = this.#folder(flow, version);
-    this.#shelves.get(flow)?.records.delete(version);
+    this.#kept.get(flow)?.records.delete(version);
     this.#signatures.delete(folder);
     const removed = rm(`${folder}.json`, { force: true }).then(() => this.#remove(flow, version));
     this.#discards.set(folder, removed);
@@ -221,14 +221,14 @@ export class Versions {
     const load = async (folder: string) => {
       const kept = await turn(() => openKeptVersions(join(this.#root, folder)));
       const flow = await flowOf(this.#root, folder);
-      if (kept !== null && flow !== null) this.#shelves.set(flow, kept);
+      if (kept !== null && flow !== null) this.#kept.set(flow, kept);
     };
     await Promise.all((await readdir(this.#root)).map(load));
   }
 
   #keptOf(flow: string): KeptVersions {
-    const kept = this.#shelves.get(flow) ?? { serving: null, records: new Map() };
-    this.#shelves.set(flow, kept);
+    const kept = this.#kept.get(flow) ?? { serving: null, records: new Map() };
+    this.#kept.set(flow, kept);
     return kept;
   }
 
