@@ -143,7 +143,7 @@ export async function bundleThread(entry = "src/sandbox/thread.ts"): Promise<Uin
 }
 
 const IMPORT = /^import (?:(\w+),? )?(?:\{([^}]*)\} )?from ("node:[\w/]+");\n/gm;
-const EXPORT = /^export \{\s+(\w+) as default\s+\};\n$/m;
+const EXPORT = /^export \{\s+(\w+) as default\s+\};\n/gm;
 
 /**
  * Of esbuild's output: anything else of a module left in it is an error where it is compiled.
@@ -151,9 +151,11 @@ const EXPORT = /^export \{\s+(\w+) as default\s+\};\n$/m;
  */
 function toFunction(module: string, count: number): string {
   const found = [...module.matchAll(IMPORT)];
-  const isKnown = found.every(([, , named]) => named?.includes("default as") !== true);
-  if (found.length !== count || !isKnown || !EXPORT.test(module))
-    throw new Error(`Cannot write a function: ${found.length} of ${count} imports are understood`);
+  const known = found.filter(([, , named]) => named?.includes("default as") !== true);
+  if (found.length !== count || known.length !== count)
+    throw new Error(`Cannot write a function: ${known.length} of ${count} imports are understood`);
+  if ([...module.matchAll(EXPORT)].length !== 1)
+    throw new Error("Cannot write a function: expected one default export, and no text like it");
   const imports = found.map(([, whole, named, from]) => {
     const members = named === undefined ? "" : `{${named.replaceAll(" as ", ": ")}}`;
     return [whole, members]

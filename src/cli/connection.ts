@@ -26,8 +26,8 @@ export interface ConnectionOptions {
  * or of the nearest above. FLOWHOOK_TOKEN goes
  * before a kept login.
  *
- * @throws CommandError (usage) where the URL is none or has a user or a password, or is another machine's and
- *   nobody but a file of this folder names it: a token, a password or a key would go there
+ * @throws CommandError (usage) where the URL is none or has a user or a password, or is another
+ *   machine's and nobody but a file of this folder names it: a token, a password or a key would go there
  */
 export function openConnection(options: ConnectionOptions): Connection {
   const given = readCredentials(readEnvironment());
@@ -37,7 +37,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   // A home that cannot be read stops nobody who needs nothing of it.
   const kept = isGiven ? NONE : readLogins();
   const named = options.url ?? given.url ?? kept.current;
-  if (named !== null) refuseCredentials(named);
+  if (named !== null && named !== kept.current) refuseCredentials(named);
   const url = toServiceUrl(named ?? configuredUrl());
   const token = given.token ?? kept.logins[url]?.token ?? null;
   if (url.startsWith("https:")) trustCertificates(options.cacert ?? null);
@@ -71,23 +71,21 @@ function toServiceUrl(text: string): string {
 
 /** A service has logins, and takes no others. */
 function refuseCredentials(text: string): void {
-  if (URL.parse(text) === null || !mayHaveCredentials(text)) return;
+  if (URL.parse(text) === null || !text.includes("@")) return;
   throw new CommandError(
     `Found a user or a password in "${withoutCredentials(text)}", expected the URL of a service ` +
-      `without them: http://HOST:PORT. Leave them out, and log in with: flowhook login`,
+      `without them: http://HOST:PORT. Leave them out, and log in with: flowhook login ` +
+      `(an @ of its path is written %40)`,
     2,
   );
 }
 
-/** A password may have any character: as behind a slash, where it is taken for a path. */
-function mayHaveCredentials(text: string): boolean {
-  const url = URL.parse(text);
-  return url === null || `${url.username}${url.password}` !== "" || url.pathname.includes("@");
-}
-
-/** Also of what is no URL: a password is shown to nobody. */
+/**
+ * Also of what is no URL, and of what is taken for a path or a query: a password may have any character,
+ * and is shown to nobody.
+ */
 function withoutCredentials(text: string): string {
-  return mayHaveCredentials(text) ? text.replace(/^([a-z]+:\/\/)?.*@/is, "$1...@") : text;
+  return text.replace(/^([a-z]+:\/\/)?.*@/is, "$1...@");
 }
 
 const DEFAULT_PORT = 8080;

@@ -19,15 +19,16 @@ export function createWhole(path: string, content: string | Uint8Array): void {
 }
 
 /**
- * Writes a file beside its place and renames it, in a folder that is this program's: what was there
- * stays until the new one is whole.
+ * Writes a file beside its place and renames it: what was there stays until the new one is whole. A link
+ * is replaced by the file.
  *
  * @param mode of the file
  */
 export function replaceWhole(path: string, content: string | Uint8Array, mode = 0o666): void {
   const beside = `${path}.${process.pid}`;
   try {
-    writeAndClose(openSync(beside, "w", mode), content);
+    remove(beside);
+    writeAndClose(openSync(beside, "wx", mode), content);
     renameSync(beside, path);
   } catch (error) {
     remove(beside);

@@ -135,14 +135,21 @@ export function causeOf(error: unknown, memory_mb: number): string {
   if (Reflect.get(error, "code") === "ERR_WORKER_OUT_OF_MEMORY") {
     return `Out of memory: the flow used more than ${memory_mb} MB (memory_mb)`;
   }
-  const told = /[/\\]/.test(error.message) ? toSetupError(error) : error;
-  return `The flow's thread was lost: ${told.message}`;
+  // Whoever calls the flow is told.
+  if (/[/\\]/.test(error.message)) return `The flow's thread was lost${codeOf(error)}`;
+  return `The flow's thread was lost: ${error.message}`;
 }
 
-/** Without the paths that are in it: whoever calls the flow is told. */
+/** Without the paths that are in it. */
 function toSetupError(error: unknown): Error {
-  const [code] = /\bE[A-Z]{3,}\b/.exec(String(error)) ?? [];
-  return new Error(`it could not be set up${code === undefined ? "" : ` (${code})`}`);
+  return new Error(`it could not be set up${codeOf(error)}`);
+}
+
+/** ` (ENOENT)` where the system has told one, before any path; else nothing. */
+function codeOf(error: unknown): string {
+  const [before = ""] = String(error).split(/['"/\\]/, 1);
+  const [code] = /\bE[A-Z]{3,}\b/.exec(before) ?? [];
+  return code === undefined ? "" : ` (${code})`;
 }
 
 /** undefined: nothing has come. What cannot be read has no message in it. */

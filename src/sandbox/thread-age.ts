@@ -6,7 +6,7 @@ import type { FlowSpec } from "../shared/wire/protocol.ts";
  */
 
 const MOST_RUNS = 100_000;
-/** From so many on, one whose memory is half full is not used until it is full. */
+/** From so many on, one whose heap is half full is not used until it is full. */
 const RUNS_UNTIL_GROWN = 10_000;
 const CHECK_EVERY = 1_000;
 
@@ -16,15 +16,19 @@ const { memoryUsage } = process;
 export function isWornOut(runs: number, { isolation, memory_mb }: FlowSpec): boolean {
   if (isolation === "execution" || runs >= MOST_RUNS) return true;
   if (runs < RUNS_UNTIL_GROWN || runs % CHECK_EVERY !== 0) return false;
-  return usedBytes() > (memory_mb / 2) * 2 ** 20;
+  return isFull(memory_mb);
 }
 
-/** Of its heap, and of buffers beside it. It reads a file: a flow may have opened as many as may be. */
-function usedBytes(): number {
+/** Buffers that nobody holds are let go of once there are so many. */
+const UNHELD_MB = 64;
+const MB = 2 ** 20;
+
+function isFull(memory_mb: number): boolean {
   try {
     const { heapUsed, external } = memoryUsage();
-    return heapUsed + external;
+    return heapUsed > (memory_mb / 2) * MB || external > (memory_mb + UNHELD_MB) * MB;
   } catch {
-    return Infinity;
+    // It is read from a file, and the flow may have opened as many as may be.
+    return true;
   }
 }

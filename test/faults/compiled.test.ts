@@ -10,7 +10,7 @@ import { faultsTarget, openTestService } from "./test-service.ts";
 
 const target = faultsTarget();
 
-/** In a runner's process: what its entry compiles, and that the main thread cannot load it further. */
+/** In a runner's process, what a thread's entry compiles; it goes no further outside of a thread. */
 const PROBE = `
 const vm = require("node:vm");
 vm.Script = class extends vm.Script {

@@ -420,7 +420,7 @@ test("why a thread's program cannot be loaded tells no path", async () => {
   });
   const { status_message } = await bench.run(bench.flow(HELLO));
   rmSync(folder, { recursive: true });
-  assert.equal(status_message, "The flow's thread was lost: it could not be set up (ENOENT)");
+  assert.equal(status_message, "The flow's thread was lost (ENOENT)");
 });
 
 test("a thread that cannot be set up costs its run, and no place", async () => {

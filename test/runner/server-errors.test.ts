@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openLogFor, type LogEntry } from "../../src/shared/log.ts";
-import { openBench, type Bench } from "./runners-fixture.ts";
+import { openBench } from "./runners-fixture.ts";
 
 /** What the server fails on itself, while it takes what a thread says. */
 
@@ -9,41 +9,24 @@ interface Failure extends LogEntry {
   readonly err?: { readonly message: string; readonly stack: string };
 }
 
-const FAILING: Readonly<Record<string, (bench: Bench) => void>> = {
-  "a line of a log": (bench) => {
-    bench.lines.set = function failingHere() {
-      throw new Error("no place for it");
-    };
-  },
-  "an ending": ({ scheduler }) => {
-    const enqueue = scheduler.enqueue.bind(scheduler);
-    scheduler.enqueue = (run) => {
-      const ended = run.ended.bind(run);
-      const failingHere = (): never => {
-        run.ended = ended;
-        throw new Error("no place for it");
-      };
-      run.ended = failingHere;
-      enqueue(run);
-    };
-  },
-};
-
 for (const [way, options] of Object.entries({
   "to the server": {},
   "by way of its runner": { sockets: null },
 }))
-  for (const [what, fail] of Object.entries(FAILING))
-    test(`an error of the server's own at ${what} is logged, where a thread speaks ${way}`, async () => {
-      const logged: Failure[] = [];
-      const log = openLogFor("error", (entry) => void logged.push(entry));
-      await using bench = await openBench({ ...options, log });
-      const spec = bench.flow(`export default ({ log }) => log.info("told")`);
-      fail(bench);
-      const { status, status_message } = await bench.run(spec);
-      assert.deepEqual([status, status_message], ["ENDED_ERROR", "The flow's thread was lost"]);
-      const [{ level, flow, err } = {} as Failure, ...more] = logged;
-      assert.deepEqual([level, flow, more.length], ["error", spec.flow, 0]);
-      assert.equal(err?.message, "no place for it");
-      assert.match(err.stack, /failingHere/);
-    });
+  test(`an error of the server's own is logged, where a thread speaks ${way}`, async () => {
+    const logged: Failure[] = [];
+    const log = openLogFor("error", (entry) => void logged.push(entry));
+    await using bench = await openBench({ ...options, log });
+    const spec = bench.flow(
+      `export default ({ log }) => (log.info("told"), new Promise(() => {}))`,
+    );
+    bench.lines.set = function failingSet() {
+      throw new Error("no place for a line");
+    };
+    const { status, status_message } = await bench.run(spec);
+    assert.deepEqual([status, status_message], ["ENDED_ERROR", "The flow's thread was lost"]);
+    const [{ level, flow, err } = {} as Failure, ...more] = logged;
+    assert.deepEqual([level, flow, more.length], ["error", spec.flow, 0]);
+    assert.equal(err?.message, "no place for a line");
+    assert.match(err.stack, /failingSet/);
+  });

@@ -12,7 +12,7 @@ test("a thread has 100,000 runs at most, and one of a flow whose runs have threa
   assert.equal(isWornOut(1, { ...ROOMY, isolation: "execution" }), true);
 });
 
-test("one whose memory is half full goes after 10,000", () => {
+test("one whose heap is half full goes after 10,000", () => {
   assert.equal(isWornOut(9_000, FULL), false);
   assert.equal(isWornOut(10_000, FULL), true);
   assert.equal(isWornOut(10_000, ROOMY), false);
@@ -20,7 +20,7 @@ test("one whose memory is half full goes after 10,000", () => {
 });
 
 test("buffers beside the heap count, as long as they are held", () => {
-  const spec = specOf(400);
+  const spec = specOf(150);
   assert.equal(isWornOut(10_000, spec), false);
   const held = Buffer.alloc(250 * 2 ** 20);
   assert.equal(isWornOut(10_000, spec), true);

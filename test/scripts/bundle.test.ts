@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import files, { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { test } from "node:test";
 import { bundleThread } from "../../scripts/bundle.ts";
 import { CompiledProgram } from "../../src/shared/compiled-program.ts";
@@ -28,7 +28,7 @@ test("a module is a function that gives its default export, and keeps what it ha
   const load = new CompiledProgram<() => unknown[]>(text, "program").load(import.meta.filename);
   try {
     files.existsSync = () => true;
-    assert.deepEqual(load(), [files, before, "function", "/", import.meta.filename]);
+    assert.deepEqual(load(), [files, before, "function", sep, import.meta.filename]);
   } finally {
     files.existsSync = before;
   }
@@ -42,5 +42,8 @@ for (const [what, code] of Object.entries({
   "no default export": 'export { sep } from "node:path";',
 }))
   test(`${what} is refused`, async () => {
-    await assert.rejects(bundle(code), /^Error: Cannot write a function: \d of \d imports/);
+    await assert.rejects(
+      bundle(code),
+      /^Error: Cannot write a function: (\d of \d imports|expected one default export)/,
+    );
   });

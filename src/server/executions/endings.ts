@@ -45,14 +45,27 @@ export class Endings {
   /** Its thread has reported how it ended. */
   conclude(execution: ActiveExecution, ending: Ending): void {
     const outcome = isJudgedAtOnce(ending) ? this.#judge(execution.id, ending) : null;
-    if (outcome !== null && !hasCors(outcome)) return this.write(execution, outcome);
+    if (outcome !== null && !hasCors(outcome)) return this.#write(execution, outcome);
     const concluded = this.#concludeLater(execution, ending, outcome)
-      .catch((error: unknown) => {
-        const { log } = this.#deps;
-        log.error({ execution: execution.id, err: error }, "Cannot carry on with an execution");
-      })
+      .catch((error: unknown) => this.#giveUp(execution, error))
       .finally(() => this.#underWay.delete(concluded));
     this.#underWay.add(concluded);
+  }
+
+  #write(execution: ActiveExecution, outcome: Outcome): void {
+    try {
+      this.write(execution, outcome);
+    } catch (error) {
+      this.#giveUp(execution, error);
+    }
+  }
+
+  /** An error of the service's own costs an execution its result, and does not leave it running. */
+  #giveUp(execution: ActiveExecution, error: unknown): void {
+    const { log } = this.#deps;
+    log.error({ execution: execution.id, err: error }, "Cannot carry on with an execution");
+    const message = "The flow's ending could not be recorded";
+    this.write(execution, decide(execution.id, "ENDED_ERROR", message));
   }
 
   /** Resolves once all is decided that threads have reported until now. */
@@ -65,6 +78,15 @@ export class Endings {
     if (execution.decided !== null) return this.#forget(execution);
     execution.decided = outcome;
     execution.queue?.ended(execution);
+    try {
+      this.#record(execution, outcome);
+    } catch (error) {
+      execution.decided = null;
+      throw error;
+    }
+  }
+
+  #record(execution: ActiveExecution, outcome: Outcome): void {
     const { handedOverAt, startedAt, row } = execution;
     // Not before it began, where the clock was set back meanwhile.
     const endedAt = Math.max(now(), row.created_at, handedOverAt ?? 0, startedAt ?? 0);

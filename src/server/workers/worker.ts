@@ -210,14 +210,7 @@ export class Worker {
     this.since = this.#now();
     const left = isLast ? this.#inbox.splice(0) : [];
     if (isLast) this.end();
-    try {
-      this.#events.onEnded(this, run, ending, ms);
-    } catch (error) {
-      // None is lost: they end, or are run elsewhere, as soon as the thread has gone.
-      this.#inbox.unshift(run, ...left);
-      this.#ended -= 1;
-      throw error;
-    }
+    this.#events.onEnded(this, run, ending, ms);
     if (left.length > 0) this.#events.onRecalled(this, left);
   }
 
