@@ -124,7 +124,8 @@ function buildBinary(
 
 /**
  * Two caches of compiled code: one that any command loads, and a larger one for a service, with the
- * functions that it calls. Empty for another platform: a cache made by this machine's runtime is of no use to it.
+ * functions that it calls. Empty for another platform, to which code of this machine's runtime is of no
+ * use.
  */
 function writeCodeCaches(
   folder: string,

@@ -70,7 +70,7 @@ export class Endings {
 
   /** Resolves once all is decided that threads have reported until now. */
   async decided(): Promise<void> {
-    await Promise.all(this.#underWay);
+    await Promise.allSettled(this.#underWay);
   }
 
   /** Writes the ending, unless another was decided before, and tells whoever waits. */

@@ -9,7 +9,7 @@ import { BigInt, Number, compareExchange, exchange, load, max } from "../intrins
  */
 export type Claims = BigUint64Array<SharedArrayBuffer>;
 
-/** A round and the number of runs begun in it stand in one number: no thread comes to the end of either. */
+/** A round and how many have begun in it are one number: no thread comes to the end of either. */
 const ROUND = 2n ** 32n;
 
 export function newClaims(): Claims {

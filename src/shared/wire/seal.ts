@@ -9,7 +9,10 @@ import { concatBytes, subarray, uncurry } from "../intrinsics.ts";
  * takes bytes away makes the rest unreadable, which ends the runner or the thread.
  */
 
-/** Not imported, which a thread's program does for all of its modules: one that only inspects needs none. */
+/**
+ * Not imported, which a thread's program does for all of its modules at once: a thread that only
+ * inspects needs none.
+ */
 const { createCipheriv, createDecipheriv, randomBytes } = process.getBuiltinModule("node:crypto");
 
 const CIPHER = "aes-256-ctr";
