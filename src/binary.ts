@@ -1,8 +1,12 @@
 import { Buffer } from "node:buffer";
 import { createRequire } from "node:module";
 import { getRawAsset } from "node:sea";
+import { setFlagsFromString } from "node:v8";
 import type { runCommand } from "./cli/program.ts";
 import { CompiledProgram } from "./shared/compiled-program.ts";
+
+/** In MB: what the build sets is for main threads, and of other threads there are many. */
+setFlagsFromString("--min-semi-space-size=4");
 
 /**
  * Process entry of the single binary. With `__runner FILE` it is nothing but a loader of that
