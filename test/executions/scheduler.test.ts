@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { availableParallelism } from "node:os";
 import { test } from "node:test";
 import fc from "fast-check";
 import { openMachine, type Machine } from "./scheduler-fixture.ts";
@@ -72,13 +73,22 @@ test("short runs go to a thread together, and wait behind each other in it", asy
   assert.deepEqual(machine.scheduler.counts(), { running: 1, waiting: 39 });
 });
 
-test("while another flow waits, nobody is given more than one", async () => {
+test("short runs go together while another flow starts its thread", async () => {
   const machine = await openWarm(0.01);
-  const before = machine.frames.length;
   machine.start("b1");
   for (let at = 0; at < 4; at += 1) machine.start(`a${at}`);
   await machine.turn();
-  assert.equal(machine.frames[before], 1);
+  assert.deepEqual(machine.frames.slice(-2), [4, 1]);
+});
+
+test("while another flow can have no thread, nothing is put behind a run", async () => {
+  const machine = await openWarm(0.01, 1, 1);
+  for (let at = 0; at < 20; at += 1) machine.start(`a${at}`);
+  machine.start("b1");
+  await machine.turn();
+  assert.equal(machine.frames.at(-1), 16);
+  await machine.runAll();
+  assert.deepEqual(machine.begun.slice(-5), ["b1", "a16", "a17", "a18", "a19"]);
 });
 
 test("what stands behind a run that takes long comes back, and runs elsewhere once", async () => {
@@ -207,6 +217,43 @@ test("idle threads go beyond those that are kept, least recently used first", as
   );
 });
 
+test("a further thread of a flow takes the place of none that is in use, until the flow has waited", async () => {
+  const machine = openMachine({ workerThreads: 8, flowMaxConcurrent: 4, warmThreads: 2 });
+  for (const id of ["a1", "b1"]) {
+    machine.start(id);
+    await machine.runAll();
+  }
+  for (const id of ["a2", "a3", "a4"]) machine.start(id);
+  await machine.turn();
+  await machine.pass(500);
+  assert.deepEqual(machine.begun.slice(2), ["a2"], "b's thread was in use");
+  await machine.pass(1000);
+  assert.deepEqual(machine.begun.slice(2), ["a2", "a3"], "and is not any more");
+  assert.deepEqual(
+    machine.threads.map(({ flow, isEnding }) => [flow, isEnding]),
+    [
+      ["a", false],
+      ["b", true],
+      ["a", false],
+    ],
+  );
+  await machine.pass(1000);
+  assert.deepEqual(machine.begun.slice(2), ["a2", "a3", "a4"], "it has waited for a second");
+});
+
+test("only so many threads a second take another's place, and nobody waits for long", async () => {
+  const most = 8 * availableParallelism();
+  const flows = Array.from({ length: most + 4 }, (_, at) => String.fromCodePoint(0x100 + at));
+  const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1, warmThreads: 1 });
+  for (const flow of flows) machine.start(`${flow}1`);
+  await machine.runAll();
+  assert.equal(machine.threads.length, 1 + most);
+  await machine.pass(1000);
+  await machine.runAll();
+  assert.equal(machine.threads.length, flows.length);
+  assert.equal(machine.endings.size, flows.length);
+});
+
 test("a stop hands nothing more over, but to threads that start for it", async () => {
   const machine = await openWarm(0.01);
   for (const id of ["a1", "a2", "a3"]) machine.start(id);
@@ -227,8 +274,8 @@ test("a stop hands nothing more over, but to threads that start for it", async (
 });
 
 /** After some runs of a flow that take so long. */
-async function openWarm(ms: number, flowMaxConcurrent = 1): Promise<Machine> {
-  const machine = openMachine({ workerThreads: 4, flowMaxConcurrent, ms });
+async function openWarm(ms: number, flowMaxConcurrent = 1, workerThreads = 4): Promise<Machine> {
+  const machine = openMachine({ workerThreads, flowMaxConcurrent, ms });
   for (let at = 0; at < 60; at += 1) {
     machine.start(`a-warm-${at}`);
     await machine.runAll();

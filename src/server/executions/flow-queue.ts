@@ -14,10 +14,18 @@ export class FlowQueue {
   readonly idle: Worker[] = [];
   /** Workers that count against the limits: they have a run, are given one, or start. */
   slots = 0;
+  /** Since when runs have waited for a thread that it was not given, on the scheduler's clock. */
+  shortSince: number | null = null;
 
-  remove(worker: Worker): void {
-    drop(this.workers, worker);
+  /** @returns whether it was one of the flow's */
+  remove(worker: Worker): boolean {
     drop(this.idle, worker);
+    return drop(this.workers, worker);
+  }
+
+  /** Whether it has a thread of a version, or one that starts. */
+  has(key: string): boolean {
+    return this.workers.some(({ spec, isEnding }) => spec.key === key && !isEnding);
   }
 
   /** An idle worker of a version, which is idle no longer. */
@@ -60,7 +68,8 @@ export class FlowQueue {
   }
 }
 
-function drop<Item>(list: Item[], item: Item): void {
+function drop<Item>(list: Item[], item: Item): boolean {
   const at = list.indexOf(item);
   if (at >= 0) list.splice(at, 1);
+  return at >= 0;
 }

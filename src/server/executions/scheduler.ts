@@ -34,9 +34,10 @@ export interface SchedulerOptions {
  * The only place that decides when and where something runs. Runs of one flow wait in one queue;
  * flows take turns; at most `workerThreads` threads have runs, and at most `flowMaxConcurrent` of
  * one flow. The last free thread is kept for a flow that has none (contract, section 7, number 1).
- * A flow that has all its threads while no other waits is given a few runs more, which stand
- * behind the current ones: its threads need not wait for a message. What stands behind a run that
- * takes long is called back and waits again, before all others; nothing runs twice.
+ * A turn is what ends within a millisecond. A flow that has all its threads, while no other lacks
+ * one, is given a few runs more, which stand behind the current ones: its threads need not wait for a
+ * message. What stands behind a run that takes long is called back and waits again, before all
+ * others; nothing runs twice.
  */
 export class Scheduler implements WorkerEvents {
   readonly #options: SchedulerOptions;
@@ -60,7 +61,12 @@ export class Scheduler implements WorkerEvents {
     const listWorkers = (): Worker[] => this.#workers();
     const onStall = (run: Run): void => this.#flowOf(run.flow).time.slowDown();
     this.#deadlines = new Deadlines({ ...options, clock, listWorkers, onStall });
-    this.#warm = new WarmThreads({ ...options, clock, listFlows: () => this.#flows.values() });
+    this.#warm = new WarmThreads({
+      ...options,
+      clock,
+      listFlows: () => this.#flows.values(),
+      onRoom: () => this.#dispatchSoon(),
+    });
   }
 
   /** From now on runs are handed over. */
@@ -255,7 +261,7 @@ export class Scheduler implements WorkerEvents {
     if (!this.#isOpen) return this.#tell();
     for (let isGiven = true; isGiven;) {
       isGiven = false;
-      this.#turns = this.#turns.filter(({ runs }) => runs.length > 0);
+      this.#turns = this.#turns.filter(isWaiting);
       // Who was given something has its next turn after everybody else's.
       for (const flow of this.#turns.slice()) {
         if (!this.#give(flow)) continue;
@@ -272,12 +278,11 @@ export class Scheduler implements WorkerEvents {
     const next = flow.runs.first;
     if (next === null) return false;
     const { spec } = next;
-    const isAlone = this.#turns.length === 1;
-    const together = isAlone ? togetherOf(flow, spec) : 1;
+    const together = togetherOf(flow, spec);
     const mayHaveMore = this.#slots.freeFor(flow) > 0;
-    const idle = mayHaveMore ? flow.takeIdle(spec.key) : undefined;
+    const idle = mayHaveMore ? this.#warm.take(flow, spec.key) : undefined;
     if (idle !== undefined) return this.#handOver(flow, idle, together);
-    if (isAlone && spec.isolation === "flow") {
+    if (spec.isolation === "flow" && !this.#isAnyLeftOut()) {
       const behind = mayHaveMore ? together : flow.time.behind;
       const busy = behind > 1 ? flow.findShortest(spec.key, behind) : undefined;
       if (busy !== undefined)
@@ -285,6 +290,13 @@ export class Scheduler implements WorkerEvents {
     }
     this.#startFor(flow, spec, together);
     return false;
+  }
+
+  /** Whether a flow waits that has no thread and can have none: nobody keeps one longer than it must. */
+  #isAnyLeftOut(): boolean {
+    return (
+      !this.#slots.hasFree && this.#turns.some(({ slots, runs }) => slots === 0 && runs.length > 0)
+    );
   }
 
   #handOver(flow: FlowQueue, worker: Worker, most: number): true {
@@ -330,16 +342,17 @@ export class Scheduler implements WorkerEvents {
   /** Starts threads for what waits, as far as there may be more. */
   #startFor(flow: FlowQueue, spec: FlowSpec, together: number): void {
     const wanted = Math.ceil(flow.runs.length / together);
-    for (let starting = flow.countStarting(spec.key); starting < wanted; starting += 1)
-      if (this.#slots.freeFor(flow) === 0 || !this.#start(flow, spec)) return;
+    for (let starting = flow.countStarting(spec.key); starting < wanted; starting += 1) {
+      if (this.#slots.freeFor(flow) === 0 || !this.#warm.mayAdd(flow, spec.key)) return;
+      if (!this.#start(flow, spec)) return;
+    }
   }
 
   #start(flow: FlowQueue, spec: FlowSpec): boolean {
     try {
       const worker = this.#options.startWorker(spec, this);
-      flow.workers.push(worker);
       this.#slots.claim(flow, worker);
-      this.#warm.trim();
+      this.#warm.add(flow, worker);
       return true;
     } catch (error) {
       this.#failNext(
@@ -373,13 +386,13 @@ export class Scheduler implements WorkerEvents {
     const flow = this.#flowOf(worker.spec.flow);
     this.#slots.release(flow, worker);
     if (worker.isEnding) return;
-    flow.idle.push(worker);
+    this.#warm.park(flow, worker);
     worker.endIfUnused();
   }
 
   #forget(worker: Worker): FlowQueue {
     const flow = this.#flowOf(worker.spec.flow);
-    flow.remove(worker);
+    this.#warm.remove(flow, worker);
     this.#slots.release(flow, worker);
     return flow;
   }
@@ -409,6 +422,13 @@ function endWithdrawn(runs: readonly Run[]): Run[] {
   const left = runs.filter(({ abortReason }) => abortReason === null);
   for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
   return left;
+}
+
+/** Whether runs of a flow wait; where none does, none has waited long. */
+function isWaiting(flow: FlowQueue): boolean {
+  if (flow.runs.length > 0) return true;
+  flow.shortSince = null;
+  return false;
 }
 
 /** Each run of `isolation: "execution"` has a thread of its own. */

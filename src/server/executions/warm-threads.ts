@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import type { Worker } from "../workers/worker.ts";
 import type { FlowQueue } from "./flow-queue.ts";
 import type { Clock } from "./scheduler-clock.ts";
@@ -5,17 +6,36 @@ import type { Clock } from "./scheduler-clock.ts";
 /** An idle thread is kept so long; the last of its flow as long as there are few enough. */
 const IDLE_MS = 30_000;
 const REAP_MS = 1_000;
+/** Whoever had a run within this time is in use. */
+const RECENT_MS = 1_000;
+/** A flow that has waited so long for a further thread is given one in place of one in use. */
+const PATIENCE_MS = 1_000;
+/**
+ * How many threads a second take another's place: a start needs some 40 ms of a processor, so that
+ * two thirds of them are left for runs.
+ */
+const MOST_REPLACED = 8 * availableParallelism();
+const REPLACED_MS = 1_000;
 
 export interface WarmThreadsOptions {
   readonly clock: Clock;
   /** WARM_THREADS. */
   readonly warmThreads: number;
   listFlows(): Iterable<FlowQueue>;
+  /** A flow may have a thread now that it could not have before. */
+  onRoom(): void;
 }
 
-/** Lets threads go that nobody has needed for long, or of which there are too many. */
+/** All threads: lets those go that nobody has needed for long, or of which there are too many. */
 export class WarmThreads {
   readonly #options: WarmThreadsOptions;
+  /** The least recently used first. */
+  readonly #idle = new Map<Worker, FlowQueue>();
+  #count = 0;
+  /** Threads that took another's place, and when the latest of them did. */
+  #replaced = 0;
+  readonly #replacedAt: number[] = [];
+  #forgetRetry: (() => void) | null = null;
   #forget: () => void = () => {};
 
   constructor(options: WarmThreadsOptions) {
@@ -23,25 +43,89 @@ export class WarmThreads {
     this.#reapSoon();
   }
 
-  /** Lets idle threads go, least recently used first, until there are few enough. */
-  trim(): void {
-    const flows = [...this.#options.listFlows()];
-    let surplus = -this.#options.warmThreads;
-    for (const { workers } of flows) surplus += workers.length;
-    if (surplus <= 0) return;
-    const idle = flows.flatMap((flow) => flow.idle.map((worker) => ({ flow, worker })));
-    const oldest = idle.toSorted((a, b) => a.worker.since - b.worker.since);
-    for (const { flow, worker } of oldest.slice(0, surplus)) letGo(flow, worker);
+  add(flow: FlowQueue, worker: Worker): void {
+    flow.workers.push(worker);
+    this.#count += 1;
+    this.#trim();
+  }
+
+  /** One that is gone, or is told to. */
+  remove(flow: FlowQueue, worker: Worker): void {
+    this.#idle.delete(worker);
+    if (flow.remove(worker)) this.#count -= 1;
+  }
+
+  /** It has no run. */
+  park(flow: FlowQueue, worker: Worker): void {
+    flow.idle.push(worker);
+    this.#idle.set(worker, flow);
+  }
+
+  /** An idle worker of a version, which is idle no longer. */
+  take(flow: FlowQueue, key: string): Worker | undefined {
+    const worker = flow.takeIdle(key);
+    if (worker !== undefined) this.#idle.delete(worker);
+    return worker;
+  }
+
+  /**
+   * Whether a flow may have another thread of a version. Where as many are kept as may be, it takes
+   * the place of another, whose flow may soon need it: a start costs as much as hundreds of short
+   * runs, and flows that took each other's threads all the time would get to nothing else.
+   */
+  mayAdd(flow: FlowQueue, key: string): boolean {
+    if (this.#count < this.#options.warmThreads) return true;
+    const now = this.#options.clock.now();
+    return (!flow.has(key) || this.#mayAddFurther(flow, now)) && this.#mayReplace(now);
   }
 
   close(): void {
     this.#forget();
+    this.#forgetRetry?.();
+  }
+
+  /** In place of one that nobody has needed for a while, or after a while. */
+  #mayAddFurther(flow: FlowQueue, now: number): boolean {
+    flow.shortSince ??= now;
+    const [oldest] = this.#idle.keys();
+    const isUnused = oldest !== undefined && oldest.since <= now - RECENT_MS;
+    if (!isUnused && flow.shortSince > now - PATIENCE_MS) return false;
+    flow.shortSince = now;
+    return true;
+  }
+
+  #mayReplace(now: number): boolean {
+    const at = this.#replaced % MOST_REPLACED;
+    const due = (this.#replacedAt[at] ?? -Infinity) + REPLACED_MS;
+    if (due > now) {
+      this.#retryAfter(due - now);
+      return false;
+    }
+    this.#replacedAt[at] = now;
+    this.#replaced += 1;
+    return true;
+  }
+
+  #retryAfter(ms: number): void {
+    this.#forgetRetry ??= this.#options.clock.after(ms, () => {
+      this.#forgetRetry = null;
+      this.#options.onRoom();
+    });
+  }
+
+  /** Lets idle threads go, least recently used first, until there are few enough. */
+  #trim(): void {
+    for (const [worker, flow] of this.#idle) {
+      if (this.#count <= this.#options.warmThreads) return;
+      this.#letGo(flow, worker);
+    }
   }
 
   #reapSoon(): void {
     this.#forget = this.#options.clock.after(REAP_MS, () => {
       this.#trimUnused();
-      this.trim();
+      this.#trim();
+      this.#options.onRoom();
       this.#reapSoon();
     });
   }
@@ -50,12 +134,12 @@ export class WarmThreads {
     const before = this.#options.clock.now() - IDLE_MS;
     for (const flow of this.#options.listFlows()) {
       const idle = flow.idle.filter(({ since }) => since < before);
-      for (const worker of idle.slice(0, flow.workers.length - 1)) letGo(flow, worker);
+      for (const worker of idle.slice(0, flow.workers.length - 1)) this.#letGo(flow, worker);
     }
   }
-}
 
-function letGo(flow: FlowQueue, worker: Worker): void {
-  flow.remove(worker);
-  worker.end();
+  #letGo(flow: FlowQueue, worker: Worker): void {
+    this.remove(flow, worker);
+    worker.end();
+  }
 }
