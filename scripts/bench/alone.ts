@@ -150,6 +150,9 @@ async function measureFirstStart(): Promise<Figures> {
 }
 
 export function writeFlows(folder: string): void {
-  for (let number = 0; number < FLOWS; number += 1)
-    writeFileSync(join(folder, `plugins/flow${number}.ts`), ECHO);
+  for (let number = 0; number < FLOWS; number += 1) writeEcho(folder, `flow${number}`);
+}
+
+export function writeEcho(folder: string, name: string): void {
+  writeFileSync(join(folder, `plugins/${name}.ts`), ECHO);
 }

@@ -3,7 +3,7 @@ import autocannon from "autocannon";
 
 /**
  * The load generator where wrk is missing: the same arguments (URL, connections, seconds, and
- * "chain"), the same body by standard input, the same line of JSON as load.lua.
+ * "chain" or a number), the same body by standard input, the same line of JSON as load.lua.
  */
 const [url = "", connections, seconds, mode] = process.argv.slice(2);
 const isChain = mode === "chain";
@@ -23,6 +23,17 @@ const secondLeg: autocannon.Request = {
   },
 };
 
+/** One call of each webhook. */
+const turns = Array.from({ length: Number(mode) }, (_, at) => ({
+  ...call,
+  path: new URL(url).pathname.replace("echo0", `echo${at}`),
+}));
+
+function toRequests(): Partial<autocannon.Options> {
+  if (mode === undefined) return call;
+  return { requests: isChain ? [firstLeg, secondLeg] : turns };
+}
+
 /** Milliseconds; autocannon's own histogram counts whole ones. */
 const times: number[] = [];
 const result = await new Promise<autocannon.Result>((resolve, reject) => {
@@ -30,7 +41,7 @@ const result = await new Promise<autocannon.Result>((resolve, reject) => {
     url,
     connections: Number(connections),
     duration: Number(seconds),
-    ...(isChain ? { requests: [firstLeg, secondLeg] } : call),
+    ...toRequests(),
   };
   autocannon(options, (error, done) => (error ? reject(error as Error) : resolve(done))).on(
     "response",

@@ -1,5 +1,6 @@
 -- What wrk sends, in one thread, and its result as a line of JSON. The body comes by standard
--- input. With the argument "chain" each 303 is followed, and a chain counts once.
+-- input. With the argument "chain" each 303 is followed, and a chain counts once; with a number, calls
+-- go by turns to so many webhooks, of which the first is the one of the URL, echo0.
 local sender
 local locations = {}
 
@@ -12,7 +13,18 @@ function init(args)
   wrk.method = "POST"
   wrk.headers["Content-Type"] = "application/json"
   wrk.body = io.read("*a")
-  if args[1] == "chain" then follow() end
+  if args[1] == "chain" then follow() elseif args[1] then takeTurns(tonumber(args[1])) end
+end
+
+function takeTurns(count)
+  local calls, at = {}, 0
+  for number = 1, count do
+    calls[number] = wrk.format(nil, (wrk.path:gsub("echo0", "echo" .. number - 1)))
+  end
+  function request()
+    at = at % count + 1
+    return calls[at]
+  end
 end
 
 -- The second leg is the same path with a query of its own.

@@ -16,6 +16,8 @@ export interface Order {
   readonly expected: string | null;
   /** A 303 is followed to the second leg, and the chain counts once. */
   readonly isChain: boolean;
+  /** Calls go by turns to so many webhooks: echo0, which is the one of the URL, echo1 and so on. */
+  readonly webhooks: number;
 }
 
 /** What the load generator prints. */
@@ -67,7 +69,8 @@ export async function load(
 
 function toOrder(asked: Partial<Order> & { url: string; seconds: number }): Order {
   const { body = PAYLOAD } = asked;
-  return { connections: 32, body, expected: `{"echo":${body}}`, isChain: false, ...asked };
+  const expected = `{"echo":${body}}`;
+  return { connections: 32, body, expected, isChain: false, webhooks: 1, ...asked };
 }
 
 async function generate(order: Order) {
@@ -81,13 +84,14 @@ async function generate(order: Order) {
   return { ...(JSON.parse(line) as Generated), ended_at };
 }
 
-function toCommand({ url, connections, seconds, isChain }: Order): [string, ...string[]] {
-  const chain = isChain ? ["chain"] : [];
+function toCommand(order: Order): [string, ...string[]] {
+  const { url, connections, seconds, isChain, webhooks } = order;
+  const mode = isChain ? ["chain"] : webhooks > 1 ? [`${webhooks}`] : [];
   const file = (name: string) => join(import.meta.dirname, name);
   if (!HAS_WRK)
-    return ["node", file("autocannon.ts"), url, `${connections}`, `${seconds}`, ...chain];
+    return ["node", file("autocannon.ts"), url, `${connections}`, `${seconds}`, ...mode];
   const size = ["-t1", `-c${connections}`, `-d${seconds}`, "--timeout", "60"];
-  return ["wrk", ...size, "-s", file("load.lua"), url, "--", ...chain];
+  return ["wrk", ...size, "-s", file("load.lua"), url, "--", ...mode];
 }
 
 const CHECK_EVERY_MS = 50;

@@ -28,8 +28,8 @@ export interface Slice extends Readonly<Record<Measure, number | null>> {
   readonly threads: Readonly<Record<string, number>>;
 }
 
-/** Of each server, once it is started: its code is compiled and its threads are there. */
-const WARM_S = 5;
+/** Of each server, once it is started: its threads are there, and the engine has made it fast. */
+const WARM_S = 15;
 
 /**
  * Rounds of one slice for each, after one that does not count. Every other round goes backwards, so

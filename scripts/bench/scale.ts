@@ -1,4 +1,4 @@
-import { FLOWS, writeFlows, type Figures } from "./alone.ts";
+import { FLOWS, writeEcho, writeFlows, type Figures } from "./alone.ts";
 import { fillHistory } from "./history.ts";
 import { load, toBody, type Order } from "./load.ts";
 import { measureNodes } from "./nodes.ts";
@@ -11,6 +11,8 @@ interface Size {
   readonly order?: Partial<Order>;
   readonly rows?: number;
   readonly threads?: number;
+  /** Each with a webhook; calls go to them by turns. */
+  readonly flows?: number;
 }
 
 const grow = <T>(unit: string, values: readonly T[], toSize: (value: T) => Size) =>
@@ -23,19 +25,30 @@ const SIZES = {
   bodies: grow("KB", [0.2, 2, 20, 200], (kb) => ({ order: { body: toBody(kb) } })),
   rows: grow("rows", [0, 10_000, 1_000_000], (rows) => ({ rows })),
   threads: grow("threads", [2, 8, 32], (threads) => ({ threads })),
+  // The last is beyond WARM_THREADS of two cores.
+  flows: grow("flows", [1, 4, 16, 24], (flows) => ({ flows, order: { connections: 64 } })),
 };
 
 async function measureSizes(sizes: readonly (readonly [string, Size])[], seconds: number) {
   const figures: Record<string, number> = {};
-  for (const [label, { order = {}, rows = 0, threads }] of sizes) {
-    const config = threads === undefined ? HELD : { ...HELD, WORKER_THREADS: threads };
-    figures[label] = await using(await startService(config), async ({ url, folder }) => {
-      if (rows > 0) fillHistory(folder as string, rows);
-      return (await warmAndLoad(url, seconds, order)).rate;
-    });
-  }
+  for (const [label, size] of sizes) figures[label] = await measureSize(size, seconds);
   return figures;
 }
+
+async function measureSize(size: Size, seconds: number): Promise<number> {
+  const { order = {}, rows = 0, threads, flows } = size;
+  const config = threads === undefined ? HELD : { ...HELD, WORKER_THREADS: threads };
+  const names = flows === undefined ? undefined : toNames(flows);
+  const write = (folder: string) => names?.forEach((name) => writeEcho(folder, name));
+  return using(await startService(config, write, names), async ({ url, folder }) => {
+    if (rows > 0) fillHistory(folder as string, rows);
+    if (flows === undefined) return (await warmAndLoad(url, seconds, order)).rate;
+    const turns = { ...order, url: callOf(url, "echo0"), webhooks: flows };
+    return (await warmAndLoad(url, seconds, turns)).rate;
+  });
+}
+
+const toNames = (flows: number) => Array.from({ length: flows }, (_, number) => `echo${number}`);
 
 async function warmAndLoad(url: string, seconds: number, more: Partial<Order> = {}) {
   const order = { url: callOf(url, "echo"), ...more };
@@ -73,6 +86,7 @@ export const SCALES: Readonly<Record<string, (seconds: number) => Promise<Figure
   bodies: (seconds) => measureSizes(SIZES.bodies, seconds),
   rows: (seconds) => measureSizes(SIZES.rows, seconds),
   threads: (seconds) => measureSizes(SIZES.threads, seconds),
+  flows: (seconds) => measureSizes(SIZES.flows, seconds),
   many: measureMany,
   nodes: (seconds) => measureNodes(seconds + 2),
 };
