@@ -13,6 +13,7 @@ import type { ExecutionRow } from "../store/execution-row.ts";
 import { ActiveExecution, ActiveExecutions } from "./active.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Changes } from "./changes.ts";
+import { openCrowdedReport } from "./crowded-report.ts";
 import { DuplicateLog } from "./duplicate-log.ts";
 import { findPlace } from "../../shared/error-place.ts";
 import { ExecutionRun, type RunEvents } from "./execution-run.ts";
@@ -38,7 +39,7 @@ import { refuseBusy, type LimitedWebhook } from "./webhook-queue.ts";
 import { isBusy } from "../store/store-error.ts";
 
 export interface ExecutionsOptions
-  extends Omit<SchedulerOptions, "defer" | "record">, EndingsOptions {
+  extends Omit<SchedulerOptions, "defer" | "record" | "onCrowded">, EndingsOptions {
   /** Answers an operation that a flow asked for. Never rejects. */
   readonly operate: (
     execution: ActiveExecution,
@@ -103,6 +104,7 @@ export class Executions implements RunEvents {
     });
     this.#scheduler = new Scheduler({
       ...options,
+      onCrowded: openCrowdedReport(log, options.warmThreads),
       defer: (act) => store.ledger.beforeWrite(act),
       record: (runs, handOver) => handover.record(runs, handOver),
     });

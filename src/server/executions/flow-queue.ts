@@ -14,7 +14,7 @@ export class FlowQueue {
   readonly idle: Worker[] = [];
   /** Workers that count against the limits: they have a run, are given one, or start. */
   slots = 0;
-  /** Since when runs have waited for a thread that it was not given, on the scheduler's clock. */
+  /** Since when runs have waited for a thread that may not start yet, on the scheduler's clock. */
   shortSince: number | null = null;
 
   /** @returns whether it was one of the flow's */

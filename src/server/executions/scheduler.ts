@@ -18,6 +18,8 @@ export interface SchedulerOptions {
   readonly clock?: Clock;
   /** Calls back soon: what came until then is handed over together. */
   defer?(act: () => void): void;
+  /** More flows are in use at once than WARM_THREADS keeps threads for; told often. */
+  onCrowded?(): void;
   /**
    * Records that runs are handed over, and makes their jobs. Calls back once, in this turn or
    * later, with those that still are to be.
@@ -34,10 +36,9 @@ export interface SchedulerOptions {
  * The only place that decides when and where something runs. Runs of one flow wait in one queue;
  * flows take turns; at most `workerThreads` threads have runs, and at most `flowMaxConcurrent` of
  * one flow. The last free thread is kept for a flow that has none (contract, section 7, number 1).
- * A turn is what ends within a millisecond. A flow that has all its threads, while no other lacks
- * one, is given a few runs more, which stand behind the current ones: its threads need not wait for a
- * message. What stands behind a run that takes long is called back and waits again, before all
- * others; nothing runs twice.
+ * A turn is what ends within a millisecond. While no other flow waits for a thread, a few runs more
+ * are given to threads that have some: they need not wait for a message. What stands behind a run
+ * that takes long is called back and waits again, before all others; nothing runs twice.
  */
 export class Scheduler implements WorkerEvents {
   readonly #options: SchedulerOptions;
@@ -83,7 +84,7 @@ export class Scheduler implements WorkerEvents {
   /** How many runs of this flow that come now need not wait for others. */
   roomOf(name: string): number {
     const flow = this.#flowOf(name);
-    return Math.max(0, this.#slots.freeFor(flow) - flow.uncovered);
+    return Math.max(0, this.#freeFor(flow) - flow.uncovered);
   }
 
   /** Whether any thread is free, for whatever flow. */
@@ -238,7 +239,12 @@ export class Scheduler implements WorkerEvents {
 
   #queuedOf(flow: FlowQueue): number {
     const { uncovered } = flow;
-    return uncovered === 0 ? 0 : Math.max(0, uncovered - this.#slots.freeFor(flow));
+    return uncovered === 0 ? 0 : Math.max(0, uncovered - this.#freeFor(flow));
+  }
+
+  /** How many more threads a flow may have runs in, or start, now. */
+  #freeFor(flow: FlowQueue): number {
+    return flow.shortSince === null ? this.#slots.freeFor(flow) : 0;
   }
 
   #await(flow: FlowQueue): void {
@@ -282,7 +288,7 @@ export class Scheduler implements WorkerEvents {
     const mayHaveMore = this.#slots.freeFor(flow) > 0;
     const idle = mayHaveMore ? this.#warm.take(flow, spec.key) : undefined;
     if (idle !== undefined) return this.#handOver(flow, idle, together);
-    if (spec.isolation === "flow" && !this.#isAnyLeftOut()) {
+    if (spec.isolation === "flow" && !this.#isAnotherShort(flow)) {
       const behind = mayHaveMore ? together : flow.time.behind;
       const busy = behind > 1 ? flow.findShortest(spec.key, behind) : undefined;
       if (busy !== undefined)
@@ -292,10 +298,10 @@ export class Scheduler implements WorkerEvents {
     return false;
   }
 
-  /** Whether a flow waits that has no thread and can have none: nobody keeps one longer than it must. */
-  #isAnyLeftOut(): boolean {
-    return (
-      !this.#slots.hasFree && this.#turns.some(({ slots, runs }) => slots === 0 && runs.length > 0)
+  /** Whether another flow waits for a thread that it may have: then nobody keeps one longer than it must. */
+  #isAnotherShort(own: FlowQueue): boolean {
+    return this.#turns.some(
+      (flow) => flow !== own && flow.runs.length > 0 && this.#slots.isShort(flow),
     );
   }
 
@@ -385,7 +391,7 @@ export class Scheduler implements WorkerEvents {
     if (worker.isBusy || worker.isStarting || !worker.hasSlot) return;
     const flow = this.#flowOf(worker.spec.flow);
     this.#slots.release(flow, worker);
-    if (worker.isEnding) return;
+    if (worker.isEnding) return this.#warm.remove(flow, worker);
     this.#warm.park(flow, worker);
     worker.endIfUnused();
   }

@@ -26,6 +26,11 @@ export class Slots {
     return Math.max(0, Math.min(this.#mostOfFlow - slots, total - this.#claimed));
   }
 
+  /** Whether a flow would have more workers, were it not for others. */
+  isShort(flow: FlowQueue): boolean {
+    return flow.slots < this.#mostOfFlow && this.freeFor(flow) === 0;
+  }
+
   claim(flow: FlowQueue, worker: Worker): void {
     if (worker.hasSlot) return;
     worker.hasSlot = true;

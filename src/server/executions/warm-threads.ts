@@ -24,6 +24,8 @@ export interface WarmThreadsOptions {
   listFlows(): Iterable<FlowQueue>;
   /** A flow may have a thread now that it could not have before. */
   onRoom(): void;
+  /** Threads take each other's place as often as they may: more flows are in use than are kept. */
+  onCrowded?(): void;
 }
 
 /** All threads: lets those go that nobody has needed for long, or of which there are too many. */
@@ -69,14 +71,15 @@ export class WarmThreads {
   }
 
   /**
-   * Whether a flow may have another thread of a version. Where as many are kept as may be, it takes
-   * the place of another, whose flow may soon need it: a start costs as much as hundreds of short
-   * runs, and flows that took each other's threads all the time would get to nothing else.
+   * Whether a flow may have another thread of a version now. Where as many are kept as may be, it takes
+   * the place of one that is idle, whose flow may soon need it: a start costs as much as hundreds of
+   * short runs, and flows that took each other's threads all the time would get to nothing else.
    */
   mayAdd(flow: FlowQueue, key: string): boolean {
-    if (this.#count < this.#options.warmThreads) return true;
-    const now = this.#options.clock.now();
-    return (!flow.has(key) || this.#mayAddFurther(flow, now)) && this.#mayReplace(now);
+    const isReplacing = this.#count >= this.#options.warmThreads && this.#idle.size > 0;
+    if (isReplacing && !this.#mayReplaceFor(flow, key)) return false;
+    flow.shortSince = null;
+    return true;
   }
 
   close(): void {
@@ -84,20 +87,21 @@ export class WarmThreads {
     this.#forgetRetry?.();
   }
 
-  /** In place of one that nobody has needed for a while, or after a while. */
-  #mayAddFurther(flow: FlowQueue, now: number): boolean {
+  /** A further thread of a flow comes in place of one that nobody has needed for a while, or after a while. */
+  #mayReplaceFor(flow: FlowQueue, key: string): boolean {
+    const now = this.#options.clock.now();
     flow.shortSince ??= now;
     const [oldest] = this.#idle.keys();
     const isUnused = oldest !== undefined && oldest.since <= now - RECENT_MS;
-    if (!isUnused && flow.shortSince > now - PATIENCE_MS) return false;
-    flow.shortSince = now;
-    return true;
+    const isDue = isUnused || flow.shortSince <= now - PATIENCE_MS || !flow.has(key);
+    return isDue && this.#mayReplace(now);
   }
 
   #mayReplace(now: number): boolean {
     const at = this.#replaced % MOST_REPLACED;
     const due = (this.#replacedAt[at] ?? -Infinity) + REPLACED_MS;
     if (due > now) {
+      this.#options.onCrowded?.();
       this.#retryAfter(due - now);
       return false;
     }
