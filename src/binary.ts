@@ -5,8 +5,9 @@ import { setFlagsFromString } from "node:v8";
 import type { runCommand } from "./cli/program.ts";
 import { CompiledProgram } from "./shared/compiled-program.ts";
 
-/** In MB: what the build sets is for main threads, and of other threads there are many. */
+/** What the build sets is for the main thread: of others there are many, each with its own limits. In MB. */
 setFlagsFromString("--min-semi-space-size=4");
+setFlagsFromString("--max-semi-space-size=0");
 
 /**
  * Process entry of the single binary. With `__runner FILE` it is nothing but a loader of that
