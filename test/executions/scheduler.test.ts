@@ -107,6 +107,17 @@ test("nor while another flow has fewer threads than it may: it gets the next tha
   assert.ok(!machine.endings.has("a99"), "others still wait");
 });
 
+test("a flow that waits for its own start keeps nobody from being put behind", async () => {
+  const machine = await openWarm(0.01, 2, 3);
+  machine.start("b1");
+  for (let at = 0; at < 60; at += 1) machine.start(`a${at}`);
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  const [own] = machine.threads.filter(({ flow }) => flow === "a");
+  assert.equal(machine.threads.find(({ flow }) => flow === "b")?.worker.isStarting, true);
+  assert.ok((own?.worker.length ?? 0) > 16, `${own?.worker.length} stand there`);
+});
+
 test("what stands behind a run that takes long comes back, and runs elsewhere once", async () => {
   const machine = await openWarm(0.01, 2);
   for (let at = 0; at < 6; at += 1) machine.start(`a${at}`);

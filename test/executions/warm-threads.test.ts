@@ -96,6 +96,7 @@ test("only so many threads a second take another's place, and nobody waits for l
   assert.ok(first > 0 && crowded > 0);
   assert.equal(machine.scheduler.queued, first, "they have to wait, and count");
   assert.equal(machine.scheduler.isFree(flows.at(-1) as string), false);
+  assert.equal(machine.scheduler.roomOf("z"), 0, "nor may one that has none waiting");
   for (const expected of [first - most, 0]) {
     const before = left();
     await machine.pass(999);

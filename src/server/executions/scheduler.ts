@@ -244,7 +244,8 @@ export class Scheduler implements WorkerEvents {
 
   /** How many more threads a flow may have runs in, or start, now. */
   #freeFor(flow: FlowQueue): number {
-    return flow.shortSince === null ? this.#slots.freeFor(flow) : 0;
+    const mayNotStart = flow.idle.length === 0 && this.#warm.isCrowded;
+    return flow.shortSince !== null || mayNotStart ? 0 : this.#slots.freeFor(flow);
   }
 
   #await(flow: FlowQueue): void {
@@ -288,10 +289,11 @@ export class Scheduler implements WorkerEvents {
     const mayHaveMore = this.#slots.freeFor(flow) > 0;
     const idle = mayHaveMore ? this.#warm.take(flow, spec.key) : undefined;
     if (idle !== undefined) return this.#handOver(flow, idle, together);
-    if (spec.isolation === "flow" && !this.#isAnotherShort(flow)) {
+    if (spec.isolation === "flow") {
       const behind = mayHaveMore ? together : flow.time.behind;
       const busy = behind > 1 ? flow.findShortest(spec.key, behind) : undefined;
-      if (busy !== undefined)
+      // Asked last: of thousands of flows that wait, few have a thread.
+      if (busy !== undefined && !this.#isAnotherShort(flow))
         return this.#handOver(flow, busy, Math.min(together, behind - busy.length - busy.reserved));
     }
     this.#startFor(flow, spec, together);
@@ -301,7 +303,7 @@ export class Scheduler implements WorkerEvents {
   /** Whether another flow waits for a thread that it may have: then nobody keeps one longer than it must. */
   #isAnotherShort(own: FlowQueue): boolean {
     return this.#turns.some(
-      (flow) => flow !== own && flow.runs.length > 0 && this.#slots.isShort(flow),
+      (flow) => flow !== own && this.#slots.isShort(flow) && flow.uncovered > 0,
     );
   }
 

@@ -82,6 +82,12 @@ export class WarmThreads {
     return true;
   }
 
+  /** Whether a flow without a thread has to wait before one starts, as others do. */
+  get isCrowded(): boolean {
+    const isWaitedFor = this.#forgetRetry !== null;
+    return isWaitedFor && this.#count >= this.#options.warmThreads && this.#idle.size > 0;
+  }
+
   close(): void {
     this.#forget();
     this.#forgetRetry?.();
