@@ -5,7 +5,10 @@ import { setFlagsFromString } from "node:v8";
 import type { runCommand } from "./cli/program.ts";
 import { CompiledProgram } from "./shared/compiled-program.ts";
 
-/** What the build sets is for the main thread: of others there are many, each with its own limits. In MB. */
+/**
+ * What the build sets of the young generation is for the main thread: of others there are many, each
+ * with limits of its own. In MB; 0 is the runtime's own.
+ */
 setFlagsFromString("--min-semi-space-size=4");
 setFlagsFromString("--max-semi-space-size=0");
 

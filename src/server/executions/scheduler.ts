@@ -300,7 +300,7 @@ export class Scheduler implements WorkerEvents {
     return false;
   }
 
-  /** Whether another flow waits for a thread that it may have: then nobody keeps one longer than it must. */
+  /** Whether another flow waits for a thread that it may have: nobody keeps one longer than need be then. */
   #isAnotherShort(own: FlowQueue): boolean {
     return this.#turns.some(
       (flow) => flow !== own && this.#slots.isShort(flow) && flow.uncovered > 0,

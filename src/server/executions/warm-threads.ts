@@ -28,7 +28,10 @@ export interface WarmThreadsOptions {
   onCrowded?(): void;
 }
 
-/** All threads: lets those go that nobody has needed for long, or of which there are too many. */
+/**
+ * All threads, those that are idle in the order in which they may go: says whether there may be
+ * another, and lets those go that nobody has needed for long, or of which there are too many.
+ */
 export class WarmThreads {
   readonly #options: WarmThreadsOptions;
   /** The least recently used first. */
@@ -51,7 +54,7 @@ export class WarmThreads {
     this.#trim();
   }
 
-  /** One that is gone, or is told to. */
+  /** One that is gone, or ends. */
   remove(flow: FlowQueue, worker: Worker): void {
     this.#idle.delete(worker);
     if (flow.remove(worker)) this.#count -= 1;
@@ -93,7 +96,7 @@ export class WarmThreads {
     this.#forgetRetry?.();
   }
 
-  /** A further thread of a flow comes in place of one that nobody has needed for a while, or after a while. */
+  /** A further thread of a flow replaces one that nobody has needed for a while, or any after a while. */
   #mayReplaceFor(flow: FlowQueue, key: string): boolean {
     const now = this.#options.clock.now();
     flow.shortSince ??= now;
