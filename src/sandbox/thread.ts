@@ -19,7 +19,7 @@ import { reduceBuiltins } from "./reduced-builtins.ts";
 import { Ended, InputError, abort, run, type Execution } from "./run.ts";
 import { RunFrames } from "./run-frames.ts";
 import { SharedObjects } from "./shared-objects.ts";
-import { isWornOut } from "./thread-age.ts";
+import { isRenewing, isWornOut } from "./thread-age.ts";
 import { recordNoRequests, Timeline } from "./timeline.ts";
 import { cut, relative, toMessage, toStack } from "./text.ts";
 import type { Imported, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
@@ -48,6 +48,7 @@ let isSpoilt = false;
 /** Code of an execution has failed after its end: it is not used again either, and that is told once. */
 let hasStray = false;
 let runs = 0;
+const started = monotonicClock();
 /** What its runs share; null where there is one run, or none. */
 let shared: SharedObjects | null = null;
 /** The same once the flow was loaded. */
@@ -184,17 +185,24 @@ async function settle(execution: Execution): Promise<Ended> {
 
 async function settleIn(execution: Execution): Promise<Ended> {
   const begun = monotonicClock();
+  const ending = await runFlow(execution);
+  const change = realm?.findChange(monotonicClock() - begun) ?? null;
+  if (change !== null) tellChange(execution, change);
+  forgetTimeline(execution);
+  return ending;
+}
+
+/** A run that has failed is a run: its thread goes on, as after any other. */
+async function runFlow(execution: Execution): Promise<Ended> {
   try {
-    const ending = await run(flow, execution, client, limits);
-    const change = realm?.findChange(monotonicClock() - begun) ?? null;
-    if (change !== null) tellChange(execution, change);
-    forgetTimeline(execution);
-    return ending;
+    return await run(flow, execution, client, limits);
   } catch (thrown) {
     // Nothing of the flow's own has run where the input was refused.
-    isSpoilt ||= !(thrown instanceof InputError) || (realm?.findChange(0) ?? null) !== null;
-    forgetTimeline(execution);
-    return failure(execution, thrown);
+    isSpoilt ||= !(thrown instanceof InputError) && isRenewing(monotonicClock() - started);
+    const ending = failure(execution, thrown);
+    // Their answers would come to the next run.
+    isSpoilt ||= execution.pending.count > 0;
+    return ending;
   }
 }
 

@@ -22,13 +22,14 @@ const toFlow = (begun: string) => `
   const thread = String(Math.random());
   export default async ({ input_value, log }) => {
     log.info("begun");
-    const { name, busy = 0, rest = 0, held = null, fails = false } = input_value;
+    const { name, busy = 0, rest = 0, held = null, fails = false, spoils = false } = input_value;
     if (name !== "warm") appendFileSync(begun, name + "\\n");
     const end = performance.now() + busy;
     while (performance.now() < end);
     if (rest > 0) await rested(rest);
     if (held === "busy") while (!isLetGo());
     if (held === "rest") while (!isLetGo()) await rested(10);
+    if (spoils) globalThis.spoilt = true;
     if (fails) throw new Error("As it was told");
     return { name, thread };
   };`;
@@ -102,11 +103,11 @@ for (const [road, own] of [
     assert.deepEqual((await Promise.all(endings)).map(nameOf), names(5));
   });
 
-  test(`${road}: what stands behind a run that fails runs once, in another thread`, async () => {
+  test(`${road}: what stands behind a run that spoils its thread runs once, in another`, async () => {
     await using bench = await openBench({ flowMaxConcurrent: 1 });
     const spec = await warm(bench);
     const before = bench.start(spec, input({ name: "before" }));
-    const failing = bench.run(spec, input({ name: "failing", fails: true }));
+    const failing = bench.run(spec, input({ name: "failing", fails: true, spoils: true }));
     const others = names(5).map((name) => ({ name, run: bench.start(spec, input({ name })) }));
     assert.equal(nameOf(await before.ending), "before");
     assert.equal((await failing).status_message, "As it was told");

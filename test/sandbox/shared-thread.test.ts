@@ -6,22 +6,41 @@ import { openBench, type Bench } from "../runner/runners-fixture.ts";
 /** Executions of one flow share its threads: what one leaves behind must not answer the next. */
 
 let bench: Bench;
+/** A thread that is ten seconds old once its run has ended; no other flow takes its place. */
+let old: { readonly bench: Bench; readonly spec: FlowSpec; readonly ending: Promise<unknown> };
 before(async () => {
   bench = await openBench();
+  const apart = await openBench();
+  const spec = apart.flow(FAILING);
+  old = { bench: apart, spec, ending: run(spec, { waitMs: 10_000 }, apart) };
 });
-after(() => bench[Symbol.asyncDispose]());
+after(async () => {
+  await bench[Symbol.asyncDispose]();
+  await old.bench[Symbol.asyncDispose]();
+});
 
 /** A run of a flow on its only thread, with this as the caller's JSON. */
-async function run(spec: FlowSpec, json: unknown) {
-  const { id, ending } = bench.start(spec, { input_value: JSON.stringify({ json }) });
+async function run(spec: FlowSpec, json: unknown, on = bench) {
+  const { id, ending } = on.start(spec, { input_value: JSON.stringify({ json }) });
   const { output_value, response, status_message } = await ending;
   return {
     output: JSON.parse(output_value ?? "null"),
     response,
     status_message,
-    log: bench.log(id),
+    log: on.log(id),
   };
 }
+
+/** Tells how many runs its thread has had, and fails or waits before that. */
+const FAILING = `let runs = 0;
+export default async ({ input_value, setting }) => {
+  const { waitMs = 0, fails = false, asks = false } = input_value.json;
+  runs += 1; const told = runs;
+  if (asks) void setting("a");
+  await new Promise((done) => setTimeout(done, waitMs));
+  if (fails) throw new Error("failed");
+  return told;
+}`;
 
 /** Counts in the module how many runs its thread has had, and does what the caller's JSON says. */
 const MERGING = `let runs = 0;
@@ -63,29 +82,58 @@ for (const [name, { json, told }] of Object.entries(POLLUTIONS))
     assert.deepEqual(JSON.parse(next.response ?? ""), { status: 200, headers: {}, body: "" });
   });
 
+/** Of what stays open. */
 const CHANGES: Readonly<Record<string, string>> = {
   "a global": "globalThis.left = 1",
-  "a method of lists": "Array.prototype.map = () => 1",
   "a hidden member of every object": 'Object.defineProperty(Object.prototype, "x", { value: 1 })',
-  "a method of promises": "Promise.prototype.then = Promise.prototype.catch",
-  "JSON.parse": "JSON.parse = () => 1",
-  "a getter of maps": 'Object.defineProperty(Map.prototype, "size", { get: () => 1 })',
-  "the prototype of a prototype": "Object.setPrototypeOf(Map.prototype, { x: 1 })",
-  "a symbol of lists": "Array.prototype[Symbol.iterator] = function* () {}",
 };
 
+const CHANGING = (change: string): string =>
+  `let runs = 0; export default async ({ input_value }) => { runs += 1; const told = runs; const { change, waitMs = 0, fails = false } = input_value.json; if (waitMs > 0) await new Promise((done) => setTimeout(done, waitMs)); if (change) { ${change}; } if (fails) throw new Error("failed"); return told; }`;
+
 for (const [name, change] of Object.entries(CHANGES))
-  test(`H2: ${name} that a run has changed is not there for the runs after it`, async () => {
+  for (const fails of [false, true])
+    test(`H2: ${name} that a run has changed${fails ? " before it failed" : ""} is not there for the runs after it`, async () => {
+      const spec = bench.flow(CHANGING(change));
+      assert.equal((await run(spec, {})).output, 1);
+      await run(spec, { change: true, waitMs: 25, fails });
+      assert.equal((await run(spec, {})).output, 1, "after a long run all is compared");
+      await run(spec, { change: true, fails });
+      let kept = 0;
+      while ((await run(spec, {})).output !== 1) kept += 1;
+      assert.ok(kept < 200, `after short ones a little of it, in turn: ${kept}`);
+    });
+
+/** Each with what finds it. */
+const REFUSED: Readonly<Record<string, readonly [change: string, find: string]>> = {
+  "a method of lists": ["Array.prototype.map = () => 1", "[].map(() => 0) === 1"],
+  "a method of promises": [
+    "Promise.prototype.then = Promise.prototype.catch",
+    "Promise.prototype.then === Promise.prototype.catch",
+  ],
+  "JSON.parse": ["JSON.parse = () => 1", 'JSON.parse("2") === 1'],
+  "a getter of maps": [
+    'Object.defineProperty(Map.prototype, "size", { get: () => 1 })',
+    "new Map().size === 1",
+  ],
+  "the prototype of a prototype": [
+    "Object.setPrototypeOf(Map.prototype, { x: 1 })",
+    "new Map().x === 1",
+  ],
+  "a symbol of lists": [
+    "Array.prototype[Symbol.iterator] = function* () {}",
+    "[...[1]].length === 0",
+  ],
+};
+
+for (const [name, [change, find]] of Object.entries(REFUSED))
+  test(`H2: ${name} is no run's to change, and its thread goes on`, async () => {
     const spec = bench.flow(
-      `let runs = 0; export default async ({ input_value }) => { runs += 1; const told = runs; const { change, waitMs = 0 } = input_value.json; if (waitMs > 0) await new Promise((done) => setTimeout(done, waitMs)); if (change) { ${change}; } return told; }`,
+      `let runs = 0; export default ({ input_value }) => { runs += 1; if (input_value.json) ${change}; return [runs, ${find}]; }`,
     );
-    assert.equal((await run(spec, {})).output, 1);
-    await run(spec, { change: true, waitMs: 25 });
-    assert.equal((await run(spec, {})).output, 1, "after a long run all is compared");
-    await run(spec, { change: true });
-    let kept = 0;
-    while ((await run(spec, {})).output !== 1) kept += 1;
-    assert.ok(kept < 200, `after short ones a little of it, in turn: ${kept}`);
+    assert.deepEqual((await run(spec, false)).output, [1, false]);
+    assert.match((await run(spec, true)).status_message ?? "", /^Cannot |not extensible/);
+    assert.deepEqual((await run(spec, false)).output, [3, false]);
   });
 
 /** Where a run tries to leave something for the next, and where that would find it. */
@@ -433,6 +481,31 @@ test("6: a refused input keeps the thread", async () => {
   for (let times = 0; times < 5; times += 1)
     assert.match((await run(spec, 7)).status_message ?? "", /^Input does not fit/);
   assert.equal((await run(spec, "b")).output, 2);
+});
+
+test("a run that fails keeps its thread", async () => {
+  const spec = bench.flow(FAILING);
+  assert.equal((await run(spec, {})).output, 1);
+  for (let times = 0; times < 5; times += 1)
+    assert.equal((await run(spec, { fails: true })).status_message, "failed");
+  assert.equal((await run(spec, {})).output, 7);
+});
+
+test("a run that fails in a thread of ten seconds is its last", async () => {
+  const runOld = async (json: unknown) => (await run(old.spec, json, old.bench)).output;
+  await old.ending;
+  assert.equal(await runOld({}), 2, "it was no failure");
+  await runOld({ fails: true });
+  assert.equal(await runOld({}), 1);
+});
+
+test("a run that fails while an operation waits is its thread's last", async () => {
+  const answered = Promise.withResolvers<void>();
+  bench.answer = async () => (await answered.promise, { ok: true, value: "null" });
+  const spec = bench.flow(FAILING);
+  assert.equal((await run(spec, { asks: true, fails: true })).status_message, "failed");
+  answered.resolve();
+  assert.equal((await run(spec, {})).output, 1);
 });
 
 test("with isolation of executions each run has a thread that has imported nothing yet", async () => {
