@@ -23,13 +23,25 @@ const MOST = 200;
 const nginx = findProgram("nginx");
 
 const LOUD = `export default (flow) => { flow.set_status_message("x".repeat(4000)); return null; };`;
+/** As JSON six times as long; many of them are started together. */
+const LOUDEST = LOUD.replace('"x"', '"\\u0001"');
+/** Its log has more than waits for a reader. */
+const WORDY = `export default () => { for (let n = 0; n < 950; n += 1) console.log("\\u0001".repeat(4000)); };`;
+const MANY = 200;
+const MANY_AT_ONCE = `export default async (flow) => {
+  const start = () => flow.start_execution("loudest", null);
+  for (let left = ${MANY}; left > 0; left -= 100) await Promise.all(Array.from({ length: 100 }, start));
+};`;
 
 describe("event streams", () => {
   let service: TestService;
   const listeners: string[] = [];
   before(async () => {
-    service = await openTestService({ flows: ["echo", "sleep"], files: { "loud.js": LOUD } });
-    for (const name of ["echo", "loud", "sleep"])
+    service = await openTestService({
+      flows: ["echo", "sleep"],
+      files: { "loud.js": LOUD, "loudest.js": LOUDEST, "many.js": MANY_AT_ONCE, "wordy.js": WORDY },
+    });
+    for (const name of ["echo", "loud", "sleep", "wordy"])
       await service.createWebhook(name, name, { is_productive: true });
   });
   after(() => service[Symbol.asyncDispose]());
@@ -100,6 +112,39 @@ describe("event streams", () => {
     reader.close();
   });
 
+  test("who reads is told of all that changes, also where that is megabytes at once", async () => {
+    const role = { name: "starter", propagate: true, password: ADMIN_PASSWORD };
+    const permissions = [{ permission: "execution.start" }];
+    const made = await service.api("POST", "/role", { ...role, permissions });
+    assert.equal(made.status, 201, made.text);
+    await service.createWebhook("many", "many", { role: role.name });
+    const reader = await Listening.open(service, await listener("quick"));
+    await start(service, "many");
+    const ending = /"id":"([^"]+)","status":"ENDED_SUCCESS","status_message":"\\u0001/g;
+    await poll("the reader to be told of each ending", async () => {
+      const ended = [...reader.received.matchAll(ending)].map(([, id]) => id);
+      return new Set(ended).size === MANY ? true : null;
+    });
+    reader.close();
+  });
+
+  test("a log of megabytes is told whole, each line once, and then the end", async () => {
+    const token = await listener("patient");
+    const id = await start(service, "wordy");
+    const reader = await Listening.open(service, token, `/api/latest/execution/${id}/events`);
+    await reader.ended();
+    const told = reader.received.match(/^id: \d+$/gm) ?? [];
+    const first = Number(told[0]?.slice(4));
+    const log = await service.api("GET", `/execution/${id}/log?limit=500`);
+    const { items } = JSON.parse(log.text) as { items: readonly unknown[] };
+    assert.ok(items.length > 200, `${items.length} lines`);
+    assert.deepEqual(
+      told,
+      items.map((_, at) => `id: ${first + at}`),
+    );
+    assert.ok(reader.hasEnded(id));
+  });
+
   test("M9: a stream ends with the role, the user and the login of whoever listens", async () => {
     const change = (name: string, body: object) =>
       service.api("PATCH", `/user/${name}`, { ...body, own_password: ADMIN_PASSWORD });
@@ -117,7 +162,7 @@ describe("event streams", () => {
       await act(name, token);
       const secret = await start(service, "echo");
       await service.api("POST", `/execution/${id}/cancel`);
-      await Promise.all([all.ended, one.ended]);
+      await Promise.all([all.ended(), one.ended()]);
       assert.ok(!all.received.includes(secret), `${name}: nothing is told any more`);
       assert.ok(!one.received.includes("ENDED_CANCELLED"), `${name}: nor of one execution`);
     }
@@ -170,21 +215,19 @@ describe("event streams", () => {
 /** A stream as it comes over the wire. */
 class Listening {
   readonly socket: Socket;
-  readonly ended: Promise<unknown>;
   received = "";
 
   constructor(socket: Socket) {
     this.socket = socket;
     socket.on("error", () => undefined);
     socket.on("data", (bytes: Buffer) => (this.received += bytes.toString()));
-    // A stream over HTTP/1.1 ends with an empty chunk.
-    this.ended = Promise.race([
-      once(socket, "close"),
-      poll("the end of a stream", async () =>
-        this.received.endsWith("\r\n0\r\n\r\n") ? true : null,
-      ).catch(() => Promise.reject(new Error("The stream did not end"))),
-    ]);
-    this.ended.catch(() => undefined);
+  }
+
+  /** A stream over HTTP/1.1 ends with an empty chunk. */
+  ended(): Promise<true> {
+    return poll("the end of a stream", async () =>
+      this.socket.closed || this.received.endsWith("\r\n0\r\n\r\n") ? true : null,
+    );
   }
 
   static async open(

@@ -30,13 +30,19 @@ interface Listener {
 
 export interface EventStream {
   readonly principal: Principal;
+  readonly isOpen: boolean;
   /** Bytes of whole events; many streams can share them. */
   send(bytes: Uint8Array): void;
+  /** Resolves once all that was sent is taken, or the stream has ended. */
+  drained(): Promise<void>;
   close(): void;
 }
 
-/** Bytes that wait for a slow reader; beyond it the reader is dropped, and comes back. */
-const MOST_WAITING = 1024 * 1024;
+/**
+ * Where so many bytes wait as more come, the reader is slow: it is dropped, and comes back. A hundred
+ * events have half of that at most.
+ */
+const MOST_WAITING = 4 * 1024 * 1024;
 
 /** Open streams: each costs a connection, and work at each change. */
 const MOST_OF_USER = 5;
@@ -82,6 +88,7 @@ export function openEventStreams(deps: EventStreamsDeps): EventStreams {
             stream.onEnd(deps.executions.onStop(() => stream.close()));
             stream.onEnd(beat(deps, stream));
           },
+          pull: () => opened?.taken(),
           cancel: () => opened?.end(),
         },
         { highWaterMark: 0, size: (bytes) => bytes.byteLength },
@@ -96,7 +103,8 @@ class Stream implements EventStream {
   readonly #outgoing: ServerResponse;
   readonly #controller: ReadableStreamDefaultController<Uint8Array>;
   readonly #atEnd: (() => void)[] = [];
-  #isOpen = true;
+  #drained: PromiseWithResolvers<void> | null = null;
+  isOpen = true;
 
   constructor(
     { principal, outgoing }: Listener,
@@ -109,29 +117,45 @@ class Stream implements EventStream {
   }
 
   send(bytes: Uint8Array): void {
-    if (!this.#isOpen) return;
-    this.#controller.enqueue(bytes);
-    if (-(this.#controller.desiredSize ?? 0) <= MOST_WAITING) return;
+    if (!this.isOpen) return;
+    if (this.#waiting <= MOST_WAITING) return this.#controller.enqueue(bytes);
     this.end();
     // Closed in order, it would keep what waits for as long as nobody reads it.
     this.#outgoing.destroy();
   }
 
+  /** In bytes. */
+  get #waiting(): number {
+    return -(this.#controller.desiredSize ?? 0);
+  }
+
+  async drained(): Promise<void> {
+    if (!this.isOpen || this.#waiting === 0) return;
+    await (this.#drained ??= Promise.withResolvers()).promise;
+  }
+
+  /** Nothing waits any more, or nobody waits for that. */
+  taken(): void {
+    this.#drained?.resolve();
+    this.#drained = null;
+  }
+
   close(): void {
-    if (!this.#isOpen) return;
+    if (!this.isOpen) return;
     this.end();
     this.#controller.close();
   }
 
   /** The client has gone, or is to go: nothing is sent any more. */
   end(): void {
-    this.#isOpen = false;
+    this.isOpen = false;
+    this.taken();
     for (const act of this.#atEnd.splice(0)) act();
   }
 
   /** At once where it has ended. */
   onEnd(act: () => void): void {
-    if (this.#isOpen) this.#atEnd.push(act);
+    if (this.isOpen) this.#atEnd.push(act);
     else act();
   }
 }

@@ -2,7 +2,7 @@ import { isEnded } from "../../shared/contract/status.ts";
 import { toSummary } from "../executions/record.ts";
 import { toIso } from "../../shared/clock.ts";
 import { listLog } from "../store/execution-lists.ts";
-import { findExecution } from "../store/executions.ts";
+import { findExecution, type LogRow } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import { isVisible } from "./access.ts";
 import type { Api } from "./api.ts";
@@ -43,8 +43,8 @@ const GATHER_MS = 100;
 /** An execution of another node is looked at so often, in milliseconds. */
 const ELSEWHERE_MS = 1000;
 
-/** Log lines of one look. */
-const LINES = 500;
+/** Log lines of one look: a reader that is slow keeps them in memory. */
+const LINES = 100;
 
 /** Sends what is new, one look at a time; the end of the execution ends the stream. */
 function followOne(api: Api, stream: EventStream, id: string, start: number): () => void {
@@ -54,30 +54,35 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
   let isLooking = false;
   let isDue = false;
 
-  async function poll(): Promise<void> {
+  /** @returns whether there may be more lines */
+  async function sendNext(): Promise<boolean> {
     const row = await findExecution(api.store, id);
     const principal = await renewOrClose(api.logins, stream);
-    if (principal === null) return;
-    if (row === undefined || !isVisible(principal, "execution.read", row.project_id))
-      return stream.close();
-    const lines = await listLog(api.store, id, { after, limit: LINES });
-    for (const { seq, at, level, text } of lines) {
-      after = seq;
-      stream.send(toEvent("log", { at: toIso(at), level, text }, String(seq)));
+    if (principal === null) return false;
+    if (row === undefined || !isVisible(principal, "execution.read", row.project_id)) {
+      stream.close();
+      return false;
     }
-    if (lines.length === LINES) isDue = true;
+    const lines = await listLog(api.store, id, { after, limit: LINES });
+    if (lines.length > 0) stream.send(Buffer.concat(lines.map(toLogEvent)));
+    after = lines.at(-1)?.seq ?? after;
     if (row.status !== status) {
       const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
       stream.send(toEvent("status", toSummary(row, role?.name ?? null)));
     }
     status = row.status;
     if (isEnded(status) && lines.length < LINES) stream.close();
+    return lines.length === LINES;
+  }
+
+  async function sendAll(): Promise<void> {
+    while ((await sendNext()) && stream.isOpen) await stream.drained();
   }
 
   function watch(): void {
     isLooking = true;
     isDue = false;
-    poll()
+    sendAll()
       .catch(() => stream.close())
       .finally(() => {
         isLooking = false;
@@ -87,7 +92,7 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
 
   function later(): void {
     isDue = true;
-    if (isLooking) return;
+    if (isLooking || !stream.isOpen) return;
     timer ??= setTimeout(() => {
       timer = undefined;
       watch();
@@ -105,4 +110,8 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
     clearInterval(elsewhere);
     clearTimeout(timer);
   };
+}
+
+function toLogEvent({ seq, at, level, text }: LogRow): Uint8Array {
+  return toEvent("log", { at: toIso(at), level, text }, String(seq));
 }

@@ -1,9 +1,10 @@
+import { setImmediate } from "node:timers/promises";
 import type { Logins, Principal } from "../access/login.ts";
 import { allowedProjects } from "../access/permission.ts";
 import type { Changes } from "../executions/changes.ts";
 import { toSummary } from "../executions/record.ts";
 import type { Store } from "../store/store.ts";
-import { findExecution, newestStatuses } from "../store/executions.ts";
+import { findExecutions, newestStatuses } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import { renewOrClose, toEvent, type EventStream } from "./event-streams.ts";
 
@@ -19,19 +20,21 @@ const GATHER_MS = 100;
 /** What other nodes do is looked for so often, in milliseconds, among so many executions. */
 const [OTHERS_MS, NEWEST] = [1000, 100];
 
-/** Executions that are read before others have their turn in the loop. */
-const SLICE = 50;
+/** Executions that are read and sent before others have their turn in the loop. */
+const SLICE = 100;
 
 interface Told {
   readonly project_id: string;
   readonly bytes: Uint8Array;
 }
 
-export function openExecutionFeed(deps: {
+interface FeedDeps {
   readonly store: Store;
   readonly logins: Pick<Logins, "renew">;
   readonly changes: Changes;
-}): ExecutionFeed {
+}
+
+export function openExecutionFeed(deps: FeedDeps): ExecutionFeed {
   const streams = new Set<EventStream>();
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -57,12 +60,12 @@ export function openExecutionFeed(deps: {
   }
 
   async function tell(): Promise<void> {
-    const ids = streams.size === 0 ? [] : [...changed];
+    const ids = [...changed];
     changed.clear();
-    const told = await readAll(deps.store, ids);
-    const listeners = await renewAll(deps.logins, streams);
-    const joined = new Map<string, Uint8Array>();
-    for (const [stream, principal] of listeners) sendVisible(stream, principal, told, joined);
+    for (let at = 0; at < ids.length && streams.size > 0; at += SLICE) {
+      if (at > 0) await setImmediate();
+      await tellSome(deps, streams, ids.slice(at, at + SLICE));
+    }
     timer = undefined;
     // What has changed meanwhile has had no timer of its own.
     const next = changed.values().next().value;
@@ -93,13 +96,24 @@ export function openExecutionFeed(deps: {
   };
 }
 
-async function readAll(store: Store, ids: readonly string[]): Promise<Told[]> {
+async function tellSome(
+  { store, logins }: FeedDeps,
+  streams: ReadonlySet<EventStream>,
+  ids: readonly string[],
+): Promise<void> {
+  const told = await readSome(store, ids);
+  const listeners = await renewAll(logins, streams);
+  const joined = new Map<string, Uint8Array>();
+  for (const [stream, principal] of listeners) sendVisible(stream, principal, told, joined);
+}
+
+/** In the order in which they have changed. */
+async function readSome(store: Store, ids: readonly string[]): Promise<Told[]> {
+  const rows = await findExecutions(store, ids);
+  const found = new Map(rows.map((row) => [row.id, row]));
   const roles = new Map<string, string | null>();
   const told: Told[] = [];
-  for (const [at, id] of ids.entries()) {
-    if (at % SLICE === SLICE - 1) await new Promise((resolve) => setImmediate(resolve));
-    const row = await findExecution(store, id);
-    if (row === undefined) continue;
+  for (const row of ids.flatMap((id) => found.get(id) ?? [])) {
     const { role_id, project_id } = row;
     if (role_id !== null && !roles.has(role_id))
       roles.set(role_id, (await findRole(store, role_id))?.name ?? null);

@@ -228,13 +228,34 @@ export async function findInput(store: Store, id: string): Promise<PayloadInput 
   return row;
 }
 
-/** Those of them that are there. */
-export function findExecutions(store: Store, ids: readonly string[]): Promise<ExecutionRow[]> {
-  const keys = ids.flatMap((id) => toKey(id) ?? []);
+/** Those of them that are there. @throws as findExecution */
+export async function findExecutions(
+  store: Store,
+  ids: readonly string[],
+): Promise<ExecutionRow[]> {
+  const isSettled = await store.settled();
+  const rows = await (store.shared === null ? findEach(store, ids) : findTogether(store, ids));
+  const ended = rows.filter(({ ended_at }) => ended_at !== null);
+  if (isSettled || ended.length === ids.length) return rows;
+  throw newUnavailable(UNSETTLED);
+}
+
+/** Rows of a file are read here: to build a statement with all the ids takes longer. */
+async function findEach(store: Store, ids: readonly string[]): Promise<ExecutionRow[]> {
+  const found = await Promise.all(ids.map((id) => store.find<ExecutionRow>(EXECUTION({ id }))));
+  return found.filter((row) => row !== undefined);
+}
+
+/** A server is asked once. */
+function findTogether(store: Store, ids: readonly string[]): Promise<ExecutionRow[]> {
   return store.rows
     .selectFrom("execution")
     .select(COLUMNS)
-    .where("key", "in", keys)
+    .where(
+      "key",
+      "in",
+      ids.flatMap((id) => toKey(id) ?? []),
+    )
     .where("id", "in", ids)
     .execute();
 }
