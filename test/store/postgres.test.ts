@@ -106,7 +106,7 @@ testStores("errors of a unit have kinds", async (open) => {
   ]);
   await assert.rejects(store.commit([insertUserRole(store, "nobody", "r")]), { kind: "reference" });
   const setting = { name: "s", value: "1", ...at };
-  await store.commit([putSetting(store, setting)]);
+  await store.commit([putSetting(setting)]);
   const stale = [insertProject(store, { ...project, id: "t", name: "t" })];
   await assert.rejects(store.commit([...stale, updateSetting(store, setting, 99)]), {
     kind: "expected",
@@ -121,7 +121,7 @@ testStores("names are in the order of their characters, on each store", async (o
   await using store = await open("names.db");
   const names = ["Z", "a", "ä", "_", "10", "9", "b-1", "b1"];
   await store.commit(
-    names.map((name) => putSetting(store, { name, value: "0", created_at: 1, modified_at: 1 })),
+    names.map((name) => putSetting({ name, value: "0", created_at: 1, modified_at: 1 })),
   );
   const { rows } = await listSettings(store, { after: undefined, limit: 20, descending: false });
   assert.deepEqual(
@@ -192,7 +192,7 @@ test("postgres: what is acknowledged is on disk, also where the database is set 
       truncate seen`);
     await append(store, begin(newRow(newExecutionId(), PENDING)), "1");
     await store.commit([
-      putSetting(store, { name: durability, value: "0", created_at: 1, modified_at: 1 }),
+      putSetting({ name: durability, value: "0", created_at: 1, modified_at: 1 }),
     ]);
     const { rows } = await client.query<{ setting: string }>("select distinct setting from seen");
     assert.deepEqual(rows, [{ setting }]);
@@ -402,7 +402,7 @@ test("postgres: a value that is not of its column's type is refused before it is
 test("postgres: a text with U+0000 is no error, wherever it comes from", async () => {
   await using store = await openStoreOf("postgres", "zero.db");
   const setting = { name: "s", value: '"a\0b"', created_at: 1, modified_at: 1 };
-  await store.commit([putSetting(store, setting)]);
+  await store.commit([putSetting(setting)]);
   const { rows } = await listSettings(store, { after: "a\0", limit: 9, descending: false });
   assert.deepEqual(rows, [{ ...setting, value: '"a\u{fffd}b"' }]);
   // Half of a character is none either.

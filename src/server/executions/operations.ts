@@ -85,7 +85,7 @@ export class Operations {
     requireSettingName(name);
     await this.#checkValue({ text: value, mostBytes: MAX_SETTING_BYTES });
     const at = now();
-    await store.commit([putSetting(store, { name, value, created_at: at, modified_at: at })]);
+    await store.commit([putSetting({ name, value, created_at: at, modified_at: at })]);
     return "null";
   }
 

@@ -1,6 +1,6 @@
 import { sql, type Insertable, type Selectable } from "kysely";
 import type { Store } from "./store.ts";
-import { toStatement } from "./prepared.ts";
+import { builder, prepare, toStatement } from "./prepared.ts";
 import type { AuditTable, SecretTable, SettingTable } from "./schema.ts";
 import type { Statement } from "./statement.ts";
 
@@ -10,20 +10,22 @@ export type AuditRow = Selectable<AuditTable>;
 
 /** Statements on the tables `setting`, `secret` and `audit`. */
 
+const SETTING = prepare<{ name: string }>(({ name }) =>
+  builder.selectFrom("setting").selectAll().where("name", "=", name),
+);
+
 export function findSetting(store: Store, name: string): Promise<SettingRow | undefined> {
-  return store.rows.selectFrom("setting").selectAll().where("name", "=", name).executeTakeFirst();
+  return store.find(SETTING({ name }));
 }
 
 export function insertSetting(store: Store, row: SettingRow): Statement {
   return toStatement(store.rows.insertInto("setting").values(row));
 }
 
-/** Inserts it, or replaces its value. */
-export function putSetting(store: Store, row: SettingRow): Statement {
-  const { value, modified_at } = row;
-  const query = store.rows
+const PUT_SETTING = prepare<SettingRow>(({ name, value, created_at, modified_at }) =>
+  builder
     .insertInto("setting")
-    .values(row)
+    .values({ name, value, created_at, modified_at })
     .onConflict((conflict) =>
       conflict.column("name").doUpdateSet((e) => ({
         value,
@@ -35,12 +37,20 @@ export function putSetting(store: Store, row: SettingRow): Statement {
           .else(modified_at)
           .end(),
       })),
-    );
-  return toStatement(query);
+    ),
+);
+
+/** Inserts it, or replaces its value. */
+export function putSetting(row: SettingRow): Statement {
+  return PUT_SETTING(row);
 }
 
+const SECRET = prepare<{ name: string }>(({ name }) =>
+  builder.selectFrom("secret").selectAll().where("name", "=", name),
+);
+
 export function findSecret(store: Store, name: string): Promise<SecretRow | undefined> {
-  return store.rows.selectFrom("secret").selectAll().where("name", "=", name).executeTakeFirst();
+  return store.find(SECRET({ name }));
 }
 
 export function allSecrets(store: Store): Promise<SecretRow[]> {
