@@ -1,5 +1,13 @@
 import { types } from "node:util";
-import { IS_DENO, Error, String, apply, get } from "../shared/intrinsics.ts";
+import {
+  IS_DENO,
+  Error,
+  String,
+  apply,
+  get,
+  getPrototypeOf,
+  ownKeys,
+} from "../shared/intrinsics.ts";
 
 /**
  * What a flow sees as `process`: an object of its own with the few harmless members, not the
@@ -101,8 +109,8 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
     cwd: () => "/",
     umask: () => 0o022,
     emitWarning: (warning: unknown) => print("warn", textOf(warning)),
-    stdout: makeStream((text) => print("info", text)),
-    stderr: makeStream((text) => print("error", text)),
+    stdout: makeStream(real.stdout, (text) => print("info", text)),
+    stderr: makeStream(real.stderr, (text) => print("error", text)),
     ...makeListening(),
   };
   for (const name of REFUSED) {
@@ -129,7 +137,7 @@ function makeListening(): Record<string, () => unknown> {
 }
 
 /** Enough of a stream for code that prints; the pool's thread reads `writableLength`. */
-function makeStream(print: (text: string) => void): object {
+function makeStream(real: object, print: (text: string) => void): object {
   const write = (chunk: unknown, encoding?: unknown, done?: unknown): boolean => {
     print(typeof chunk === "string" ? chunk : textOf(chunk));
     const callback = typeof encoding === "function" ? encoding : done;
@@ -144,8 +152,23 @@ function makeStream(print: (text: string) => void): object {
     write,
     on: chained,
     once: chained,
+    ...makeHooks(real),
   };
   return stream;
+}
+
+/**
+ * By them the runtime tells a stream of a thread that its text is wanted. Where many threads start it
+ * does so late, and one that was not there would be an error of whichever run has the thread.
+ */
+function makeHooks(real: object): Record<symbol, () => void> {
+  const hooks: Record<symbol, () => void> = {};
+  const names = ownKeys(getPrototypeOf(real) as object);
+  for (let at = 0; at < names.length; at += 1) {
+    const name = names[at];
+    if (typeof name === "symbol") hooks[name] = () => {};
+  }
+  return hooks;
 }
 
 function textOf(value: unknown): string {

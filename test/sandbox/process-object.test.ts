@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { after, before, test } from "node:test";
+import { Worker } from "node:worker_threads";
 import { openBench, type Bench } from "../runner/runners-fixture.ts";
 
 /** The real process is the runner's: a flow must not be handed it by what the runtime reads. */
@@ -44,3 +46,16 @@ for (const [name, code] of Object.entries(ROWS))
     const { output_value, status_message } = await bench.run(bench.flow(flow));
     assert.equal(output_value, "[]", status_message ?? "");
   });
+
+test("what a thread prints may be asked for once its process was replaced", async () => {
+  const program = new URL("./replaced-process-thread.ts", import.meta.url);
+  const thread = new Worker(program, { stdout: true, stderr: true });
+  assert.deepEqual(await once(thread, "message"), ["replaced"]);
+  thread.stdout.resume();
+  thread.stderr.resume();
+  // It is asked for in the next turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  thread.postMessage("end");
+  assert.deepEqual(await once(thread, "message"), ["heard"]);
+  assert.deepEqual(await once(thread, "exit"), [0]);
+});
