@@ -149,7 +149,8 @@ async function performOne(job: Job): Promise<void> {
   const execution = begin(job);
   const ending = await belonging.run(execution, () => settle(execution));
   runs += 1;
-  const is_last = isSpoilt || hasStray || execution.aborted !== null || isWornOut(runs, data.spec);
+  if (execution.aborted !== null) renewOld();
+  const is_last = isSpoilt || hasStray || isWornOut(runs, data.spec);
   if (!end(execution, ending, monotonicClock() - begun, is_last) || is_last)
     await new Promise<never>(() => {});
   current = null;
@@ -192,18 +193,23 @@ async function settleIn(execution: Execution): Promise<Ended> {
   return ending;
 }
 
-/** A run that has failed is a run: its thread goes on, as after any other. */
+/** A run that has failed is one like any other: its thread goes on. */
 async function runFlow(execution: Execution): Promise<Ended> {
   try {
     return await run(flow, execution, client, limits);
   } catch (thrown) {
     // Nothing of the flow's own has run where the input was refused.
-    isSpoilt ||= !(thrown instanceof InputError) && isRenewing(monotonicClock() - started);
+    if (!(thrown instanceof InputError)) renewOld();
     const ending = failure(execution, thrown);
     // Their answers would come to the next run.
     isSpoilt ||= execution.pending.count > 0;
     return ending;
   }
+}
+
+/** After a run that has failed or was aborted. */
+function renewOld(): void {
+  isSpoilt ||= isRenewing(monotonicClock() - started);
 }
 
 function forgetTimeline(execution: Execution): void {
