@@ -4,6 +4,7 @@ import { sep as separator } from "node:path";
 import { Script as ScriptNow } from "node:vm";
 import {
   Error,
+  WeakSet,
   endsWith,
   exec,
   find,
@@ -15,6 +16,8 @@ import {
   setSize,
   slice,
   startsWith,
+  weakSetAdd,
+  weakSetHas,
 } from "../shared/intrinsics.ts";
 import { adviseOn, adviseOnSyntax } from "./import-advice.ts";
 import type { Imports } from "./modules.ts";
@@ -28,7 +31,19 @@ const sep: string = separator;
 const strip = stripTypeScriptTypes as typeof stripTypeScriptTypes | undefined;
 
 /** A flow that cannot be imported; `cause` is the error as it came. */
-export class ImportError extends Error {}
+export class ImportError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    weakSetAdd(importErrors, this);
+  }
+}
+
+const importErrors = new WeakSet<object>();
+
+/** `instanceof` would ask for the prototype, which a flow's proxy may refuse. */
+export function isImportError(thrown: unknown): thrown is ImportError {
+  return typeof thrown === "object" && thrown !== null && weakSetHas(importErrors, thrown);
+}
 
 /** Deno hands over the error of a module as the text of another. */
 const WRAPPED = /^(\w*Error): (.*)$/;

@@ -55,10 +55,10 @@ export function encode(message: FromThread): string {
   return `["operation",${message.number},${names},${wait},${lengthOf(value)}]\n${value ?? ""}`;
 }
 
-function encodeEnded({ id, ending, ms, is_last }: FromThread & { type: "ended" }): string {
+function encodeEnded({ id, ending, ms, condition }: FromThread & { type: "ended" }): string {
   const { status, status_message, output_value, response, aborted } = ending;
   const said = status_message === null ? "null" : stringify(status_message);
-  const head = `["ended",${stringify(id)},"${status}",${said},${aborted},${ms},${is_last}`;
+  const head = `["ended",${stringify(id)},"${status}",${said},${aborted},${ms},"${condition}"`;
   const lengths = `${lengthOf(output_value)},${lengthOf(response)}`;
   return `${head},${lengths}]\n${output_value ?? ""}${response ?? ""}`;
 }

@@ -10,6 +10,7 @@ import {
   Promise,
   String,
   TypeError,
+  WeakSet,
   apply,
   byteLength,
   freeze,
@@ -21,6 +22,8 @@ import {
   push,
   toWellFormed,
   uncurry,
+  weakSetAdd,
+  weakSetHas,
 } from "../shared/intrinsics.ts";
 import { parseExactly } from "../shared/parse-exactly.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
@@ -35,6 +38,7 @@ import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./we
 
 const { DOMException } = globalThis;
 const { nextTick } = process;
+const { setTimeout: later, clearTimeout: forget } = globalThis;
 /** A flow may replace the method. */
 const abortAt = uncurry<AbortController, [reason: unknown], void>(AbortController.prototype.abort);
 
@@ -48,6 +52,8 @@ export interface Execution {
   readonly pending: Pending;
   status_message: string | null;
   response: string | null;
+  /** What it has thrown was the flow's own. */
+  hasFailed: boolean;
   ended: boolean;
 }
 
@@ -72,7 +78,19 @@ export class Ended implements Ending {
 inheritNothing(Ended);
 
 /** The request does not fit the flow's input schema: none of its `run` was run. */
-export class InputError extends Error {}
+export class InputError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    weakSetAdd(inputErrors, this);
+  }
+}
+
+const inputErrors = new WeakSet<object>();
+
+/** `instanceof` would ask for the prototype, which a flow's proxy may refuse. */
+export function isInputError(thrown: unknown): thrown is InputError {
+  return typeof thrown === "object" && thrown !== null && weakSetHas(inputErrors, thrown);
+}
 
 interface Schema {
   validate(value: unknown): unknown;
@@ -98,13 +116,27 @@ export async function run(
  * What has waited for an answer asks for the next before the tick is over; what failed, and nobody
  * has caught, is told after it.
  */
-async function drain({ pending, log }: Execution): Promise<void> {
+async function drain({ pending, log }: Execution, isLate = () => false): Promise<void> {
   const failed = (message: string): void =>
     log.write("error", ["An operation that was not awaited failed:", message]);
-  while (pending.count > 0) {
+  while (pending.count > 0 && !isLate()) {
     await new Promise<void>((resolve) => (pending.waiter = { failed, drained: resolve }));
     await new Promise<void>((resolve) => nextTick(resolve));
   }
+}
+
+/** Of a run that has failed: its caller waits, and an operation may take as long as another execution. */
+const SOON_MS = 100;
+
+export async function drainSoon(execution: Execution): Promise<void> {
+  if (execution.pending.count === 0) return;
+  let isLate = false;
+  const timer = later(() => {
+    isLate = true;
+    execution.pending.waiter?.drained();
+  }, SOON_MS);
+  await drain(execution, () => isLate);
+  forget(timer);
 }
 
 async function call(

@@ -19,18 +19,6 @@ export function isWornOut(runs: number, { isolation, memory_mb }: FlowSpec): boo
   return isFull(memory_mb);
 }
 
-/**
- * What a flow keeps from run to run may be why one has failed or hung, as a connection that broke: the
- * next has it made anew. Not each time: whoever makes runs fail, or hangs up, would decide how many
- * threads are started.
- */
-const RENEWED_AFTER_MS = 10_000;
-
-/** Whether a thread in which a run has failed or was aborted is not used again. @param ms its age */
-export function isRenewing(ms: number): boolean {
-  return ms >= RENEWED_AFTER_MS;
-}
-
 /** Buffers that nobody holds are let go of once there are so many. */
 const UNHELD_MB = 64;
 const MB = 2 ** 20;

@@ -9,20 +9,20 @@ import { openSample } from "./file-handles.ts";
 import { FlowLog, replaceConsole } from "./flow-log.ts";
 import { closeGlobals } from "./globals.ts";
 import { guardHandles } from "./handles.ts";
-import { ImportError, importError } from "./import-error.ts";
+import { ImportError, importError, isImportError } from "./import-error.ts";
 import { guardModules } from "./modules.ts";
 import type { Line } from "./line.ts";
 import { openOperationClient } from "./operations.ts";
 import { replaceProcess } from "./process-object.ts";
 import { Realm } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
-import { Ended, InputError, abort, run, type Execution } from "./run.ts";
+import { Ended, abort, drainSoon, isInputError, run, type Execution } from "./run.ts";
 import { RunFrames } from "./run-frames.ts";
 import { SharedObjects } from "./shared-objects.ts";
-import { isRenewing, isWornOut } from "./thread-age.ts";
+import { isWornOut } from "./thread-age.ts";
 import { recordNoRequests, Timeline } from "./timeline.ts";
 import { cut, relative, toMessage, toStack } from "./text.ts";
-import type { Imported, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
+import type { Condition, Imported, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
 
 /**
  * A thread's program: it runs one flow version, one execution at a time. What is set up here
@@ -48,7 +48,6 @@ let isSpoilt = false;
 /** Code of an execution has failed after its end: it is not used again either, and that is told once. */
 let hasStray = false;
 let runs = 0;
-const started = monotonicClock();
 /** What its runs share; null where there is one run, or none. */
 let shared: SharedObjects | null = null;
 /** The same once the flow was loaded. */
@@ -149,11 +148,17 @@ async function performOne(job: Job): Promise<void> {
   const execution = begin(job);
   const ending = await belonging.run(execution, () => settle(execution));
   runs += 1;
-  if (execution.aborted !== null) renewOld();
-  const is_last = isSpoilt || hasStray || isWornOut(runs, data.spec);
-  if (!end(execution, ending, monotonicClock() - begun, is_last) || is_last)
+  const condition = conditionAfter(execution);
+  if (!end(execution, ending, monotonicClock() - begun, condition) || condition === "spoilt")
     await new Promise<never>(() => {});
   current = null;
+}
+
+/** Between this and the end nothing of the flow's own runs. */
+function conditionAfter({ pending, aborted, hasFailed }: Execution): Condition {
+  // Answers that are still to come would count as the next run's.
+  if (isSpoilt || hasStray || pending.count > 0 || isWornOut(runs, data.spec)) return "spoilt";
+  return hasFailed || aborted !== null ? "doubtful" : "sound";
 }
 
 function begin(job: Job): Execution {
@@ -167,6 +172,7 @@ function begin(job: Job): Execution {
     pending: { count: 0, waiter: null },
     status_message: null,
     response: null,
+    hasFailed: false,
     ended: false,
   };
   current = execution;
@@ -199,17 +205,11 @@ async function runFlow(execution: Execution): Promise<Ended> {
     return await run(flow, execution, client, limits);
   } catch (thrown) {
     // Nothing of the flow's own has run where the input was refused.
-    if (!(thrown instanceof InputError)) renewOld();
+    execution.hasFailed = !isInputError(thrown);
     const ending = failure(execution, thrown);
-    // Their answers would come to the next run.
-    isSpoilt ||= execution.pending.count > 0;
+    await drainSoon(execution);
     return ending;
   }
-}
-
-/** After a run that has failed or was aborted. */
-function renewOld(): void {
-  isSpoilt ||= isRenewing(monotonicClock() - started);
 }
 
 function forgetTimeline(execution: Execution): void {
@@ -245,7 +245,7 @@ function holdFetch(): void {
 }
 
 function failure(execution: Execution, thrown: unknown): Ended {
-  const origin = thrown instanceof ImportError ? thrown.cause : thrown;
+  const origin = isImportError(thrown) ? thrown.cause : thrown;
   execution.log.write("error", [toStack(origin)]);
   // Callers see it: where the service keeps its files is not theirs to know.
   const message = toWellFormed(tidy(toMessage(thrown)));
@@ -259,12 +259,12 @@ function keepShort(response: string | null): string | null {
 }
 
 /** Hands the ending over; false where one was handed over before. */
-function end(execution: Execution, ending: Ended, ms: number, is_last: boolean): boolean {
+function end(execution: Execution, ending: Ended, ms: number, condition: Condition): boolean {
   if (execution.ended) return false;
   ending.aborted = execution.aborted !== null;
   execution.log.close();
   execution.ended = true;
-  line.send({ type: "ended", id: execution.job.id, ending, ms, is_last });
+  line.send({ type: "ended", id: execution.job.id, ending, ms, condition });
   return true;
 }
 
@@ -275,7 +275,7 @@ function end(execution: Execution, ending: Ended, ms: number, is_last: boolean):
 function onStray(thrown: unknown): void {
   const execution = belonging.getStore() ?? (runs === 0 ? current : null);
   if (execution === null || execution.ended) taint(execution, thrown);
-  else end(execution, failure(execution, thrown), 0, true);
+  else end(execution, failure(execution, thrown), 0, "spoilt");
 }
 
 /** An execution that has ended stays as it was recorded. */

@@ -232,11 +232,12 @@ class MadeUpThread implements Thread {
     const job = this.#jobs[0];
     if (this.isGone || job === undefined) return;
     this.#jobs.shift();
-    const isLast = this.#isolation === "execution" || this.aborted.includes(job.id);
+    const isLast = this.#isolation === "execution";
+    const condition = this.aborted.includes(job.id) ? "doubtful" : "sound";
     const ending: Ending = { ...failed(""), status: "ENDED_SUCCESS", status_message: null };
     if (!isLast && this.#jobs.length > 0) this.#begin();
     if (isLast) this.#jobs = [];
-    this.worker.ended(job.id, ending, ms, isLast);
+    this.worker.ended(job.id, ending, ms, isLast ? "spoilt" : condition);
   }
 
   exit(): void {

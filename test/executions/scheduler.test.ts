@@ -200,6 +200,18 @@ test("a thread that spoilt itself is followed by another before somebody needs i
   );
 });
 
+test("after a run that was aborted its thread is renewed, eight times at once", async () => {
+  const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1 });
+  for (let n = 1; n <= 12; n += 1) {
+    const run = machine.start(`a${n}`);
+    await machine.turn();
+    machine.scheduler.abort(run, "stop");
+    await machine.runAll();
+  }
+  const ending = machine.threads.filter(({ isEnding }) => isEnding);
+  assert.deepEqual([ending.length, machine.threads.length], [8, 9]);
+});
+
 test("a thread that was started before its run has the first that comes", async () => {
   const machine = openMachine({ workerThreads: 2 });
   machine.scheduler.warm(machine.specOf("a"));

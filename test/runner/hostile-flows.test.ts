@@ -187,6 +187,16 @@ const ROWS: readonly Row[] = [
     message: /^The flow threw a proxy$/,
   },
   {
+    name: "throws a proxy that throws itself where its prototype is asked for",
+    code: `export default () => { const own = new Proxy({}, { getPrototypeOf() { throw own; } }); throw own; }`,
+    message: /^The flow threw a proxy$/,
+  },
+  {
+    name: "throws an error whose prototype is such a proxy",
+    code: `export default () => { const own = new Proxy({}, { getPrototypeOf() { throw own; } }); throw Object.setPrototypeOf(new Error("said"), own); }`,
+    message: /^said$/,
+  },
+  {
     name: "throws a proxy that was revoked",
     code: `export default () => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy; }`,
     message: /revoked|a proxy/,

@@ -55,7 +55,8 @@ test("what a thread prints may be asked for once its process was replaced", asyn
   thread.stderr.resume();
   // It is asked for in the next turn.
   await new Promise((resolve) => setImmediate(resolve));
+  const exited = once(thread, "exit");
   thread.postMessage("end");
   assert.deepEqual(await once(thread, "message"), ["heard"]);
-  assert.deepEqual(await once(thread, "exit"), [0]);
+  assert.deepEqual(await exited, [0]);
 });

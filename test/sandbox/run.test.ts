@@ -61,6 +61,7 @@ function begin(job: Job): Execution {
     pending: { count: 0, waiter: null },
     status_message: null,
     response: null,
+    hasFailed: false,
     ended: false,
   };
 }

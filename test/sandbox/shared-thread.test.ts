@@ -6,38 +6,43 @@ import { openBench, type Bench } from "../runner/runners-fixture.ts";
 /** Executions of one flow share its threads: what one leaves behind must not answer the next. */
 
 let bench: Bench;
-/** A thread that is ten seconds old once its run has ended; no other flow takes its place. */
-let old: { readonly bench: Bench; readonly spec: FlowSpec; readonly ending: Promise<unknown> };
 before(async () => {
   bench = await openBench();
-  const apart = await openBench();
-  const spec = apart.flow(FAILING);
-  old = { bench: apart, spec, ending: run(spec, { waitMs: 10_000 }, apart) };
 });
-after(async () => {
-  await bench[Symbol.asyncDispose]();
-  await old.bench[Symbol.asyncDispose]();
-});
+after(() => bench[Symbol.asyncDispose]());
 
 /** A run of a flow on its only thread, with this as the caller's JSON. */
-async function run(spec: FlowSpec, json: unknown, on = bench) {
-  const { id, ending } = on.start(spec, { input_value: JSON.stringify({ json }) });
+async function run(spec: FlowSpec, json: unknown) {
+  const { id, ending } = bench.start(spec, { input_value: JSON.stringify({ json }) });
   const { output_value, response, status_message } = await ending;
   return {
     output: JSON.parse(output_value ?? "null"),
     response,
     status_message,
-    log: on.log(id),
+    log: bench.log(id),
   };
 }
 
-/** Tells how many runs its thread has had, and fails or waits before that. */
+/**
+ * Lets runs fail until no thread is renewed for it any more: what they leave is found there. Each tells
+ * first how many runs its thread has had.
+ *
+ * @returns how many were renewed
+ */
+async function spendRenewals(spec: FlowSpec, failing: unknown, other: unknown): Promise<number> {
+  for (let renewed = 0; ; renewed += 1) {
+    await run(spec, failing);
+    const { output } = await run(spec, other);
+    if ((Array.isArray(output) ? output[0] : output) !== 1) return renewed;
+  }
+}
+
+/** Tells how many runs its thread has had, and fails; `ticks` later it asks for a setting. */
 const FAILING = `let runs = 0;
 export default async ({ input_value, setting }) => {
-  const { waitMs = 0, fails = false, asks = false } = input_value.json;
+  const { fails = false, ticks = null } = input_value.json;
   runs += 1; const told = runs;
-  if (asks) void setting("a");
-  await new Promise((done) => setTimeout(done, waitMs));
+  if (ticks !== null) (async () => { for (let n = 0; n < ticks; n += 1) await null; await setting("a"); })().catch(() => {});
   if (fails) throw new Error("failed");
   return told;
 }`;
@@ -95,7 +100,8 @@ for (const [name, change] of Object.entries(CHANGES))
   for (const fails of [false, true])
     test(`H2: ${name} that a run has changed${fails ? " before it failed" : ""} is not there for the runs after it`, async () => {
       const spec = bench.flow(CHANGING(change));
-      assert.equal((await run(spec, {})).output, 1);
+      if (fails) await spendRenewals(spec, { fails }, {});
+      else assert.equal((await run(spec, {})).output, 1);
       await run(spec, { change: true, waitMs: 25, fails });
       assert.equal((await run(spec, {})).output, 1, "after a long run all is compared");
       await run(spec, { change: true, fails });
@@ -131,9 +137,10 @@ for (const [name, [change, find]] of Object.entries(REFUSED))
     const spec = bench.flow(
       `let runs = 0; export default ({ input_value }) => { runs += 1; if (input_value.json) ${change}; return [runs, ${find}]; }`,
     );
-    assert.deepEqual((await run(spec, false)).output, [1, false]);
+    await spendRenewals(spec, true, false);
+    const [runs] = (await run(spec, false)).output;
     assert.match((await run(spec, true)).status_message ?? "", /^Cannot |not extensible/);
-    assert.deepEqual((await run(spec, false)).output, [3, false]);
+    assert.deepEqual((await run(spec, false)).output, [runs + 2, false]);
   });
 
 /** Where a run tries to leave something for the next, and where that would find it. */
@@ -483,29 +490,34 @@ test("6: a refused input keeps the thread", async () => {
   assert.equal((await run(spec, "b")).output, 2);
 });
 
-test("a run that fails keeps its thread", async () => {
+test("eight runs that fail have a new thread after them, and more keep theirs", async () => {
   const spec = bench.flow(FAILING);
-  assert.equal((await run(spec, {})).output, 1);
-  for (let times = 0; times < 5; times += 1)
-    assert.equal((await run(spec, { fails: true })).status_message, "failed");
-  assert.equal((await run(spec, {})).output, 7);
+  const begun = performance.now();
+  const renewed = await spendRenewals(spec, { fails: true }, {});
+  const more = Math.floor((performance.now() - begun) / 5000);
+  assert.ok(renewed >= 8 && renewed <= 8 + more, `${renewed} of which ${more} came with time`);
 });
 
-test("a run that fails in a thread of ten seconds is its last", async () => {
-  const runOld = async (json: unknown) => (await run(old.spec, json, old.bench)).output;
-  await old.ending;
-  assert.equal(await runOld({}), 2, "it was no failure");
-  await runOld({ fails: true });
-  assert.equal(await runOld({}), 1);
+test("a run that fails while an operation waits ends once that is answered, and keeps its thread", async () => {
+  const spec = bench.flow(FAILING);
+  await spendRenewals(spec, { fails: true }, {});
+  const { output } = await run(spec, {});
+  assert.equal((await run(spec, { ticks: 0, fails: true })).status_message, "failed");
+  assert.equal((await run(spec, {})).output, output + 2);
 });
 
-test("a run that fails while an operation waits is its thread's last", async () => {
-  const answered = Promise.withResolvers<void>();
-  bench.answer = async () => (await answered.promise, { ok: true, value: "null" });
+test("no operation of a run that failed is answered in the next one", async () => {
   const spec = bench.flow(FAILING);
-  assert.equal((await run(spec, { asks: true, fails: true })).status_message, "failed");
-  answered.resolve();
-  assert.equal((await run(spec, {})).output, 1);
+  await spendRenewals(spec, { fails: true }, {});
+  const { answer } = bench;
+  for (let ticks = 0; ticks < 12; ticks += 1) {
+    let isAsked = false;
+    bench.answer = () => ((isAsked = true), new Promise<never>(() => {}));
+    await run(spec, { ticks, fails: true });
+    const { output } = await run(spec, {});
+    assert.ok(!isAsked || output === 1, `after ${ticks} ticks`);
+  }
+  bench.answer = answer;
 });
 
 test("with isolation of executions each run has a thread that has imported nothing yet", async () => {

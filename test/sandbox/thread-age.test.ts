@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isRenewing, isWornOut } from "../../src/sandbox/thread-age.ts";
+import { isWornOut } from "../../src/sandbox/thread-age.ts";
 import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
 
 const ROOMY = specOf(100_000);
@@ -25,11 +25,6 @@ test("buffers beside the heap count, as long as they are held", () => {
   const held = Buffer.alloc(250 * 2 ** 20);
   assert.equal(isWornOut(10_000, spec), true);
   assert.ok(held.length > 0);
-});
-
-test("one whose run has failed goes after ten seconds, so that what broke in it is made anew", () => {
-  assert.equal(isRenewing(9_999), false);
-  assert.equal(isRenewing(10_000), true);
 });
 
 function specOf(memory_mb: number): FlowSpec {

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { decode as decodeInThread, encode as encodeInThread } from "../../src/sandbox/line-text.ts";
-import type { FromThread, ToThread } from "../../src/shared/wire/thread-messages.ts";
+import {
+  CONDITIONS,
+  type FromThread,
+  type ToThread,
+} from "../../src/shared/wire/thread-messages.ts";
 import { decode, encode } from "../../src/server/workers/line-text.ts";
 
 /** The two halves of what server and thread say to each other. */
@@ -43,7 +47,7 @@ const fromThread: fc.Arbitrary<FromThread> = fc.oneof(
     type: fc.constant("ended" as const),
     id: text,
     ms: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).map((ms) => ms + 0),
-    is_last: fc.boolean(),
+    condition: fc.constantFrom(...CONDITIONS),
     ending: fc.record({
       status: fc.constantFrom("ENDED_SUCCESS" as const, "ENDED_ERROR" as const),
       status_message: textOrNull,
@@ -97,7 +101,7 @@ test("a flow that gave every object a toJSON changes nothing of it", () => {
     type: "ended",
     id: "id",
     ms: 1,
-    is_last: false,
+    condition: "sound",
     ending: { ...ending, output_value: "1", aborted: false },
   };
   Object.assign(Object.prototype, { toJSON: () => "forged" });

@@ -1,4 +1,5 @@
 import type { Worker } from "../workers/worker.ts";
+import { Renewals } from "./renewals.ts";
 import { RunQueue } from "./run-queue.ts";
 import { RunTime } from "./run-time.ts";
 
@@ -6,6 +7,7 @@ import { RunTime } from "./run-time.ts";
 export class FlowQueue {
   readonly runs = new RunQueue();
   readonly time = new RunTime();
+  readonly renewals = new Renewals();
   readonly workers: Worker[] = [];
   /**
    * Those without a run; the one that has been idle longest first. The one that was busy last is

@@ -44,6 +44,7 @@ export class Scheduler implements WorkerEvents {
   readonly #options: SchedulerOptions;
   readonly #slots: Slots;
   readonly #deadlines: Deadlines;
+  readonly #now: () => number;
   readonly #warm: WarmThreads;
   readonly #flows = new Map<string, FlowQueue>();
   /** Flows with waiting runs, in the order of their turns. */
@@ -59,6 +60,7 @@ export class Scheduler implements WorkerEvents {
     this.#options = options;
     this.#slots = new Slots(options);
     const clock = options.clock ?? CLOCK;
+    this.#now = () => clock.now();
     const listWorkers = (): Worker[] => this.#workers();
     const onStall = (run: Run): void => this.#flowOf(run.flow).time.slowDown();
     this.#deadlines = new Deadlines({ ...options, clock, listWorkers, onStall });
@@ -195,9 +197,10 @@ export class Scheduler implements WorkerEvents {
     this.#dispatch();
   }
 
-  onEnded(worker: Worker, run: Run, ending: Ending, ms: number): void {
+  onEnded(worker: Worker, run: Run, ending: Ending, ms: number, isDoubtful: boolean): void {
     const flow = this.#flowOf(run.flow);
     flow.time.learn(ms);
+    if (isDoubtful && flow.renewals.take(this.#now())) worker.leave();
     // The next run is not to wait for a thread because this one spoilt its own.
     const isSpoilt = worker.isEnding;
     run.ended(ending);

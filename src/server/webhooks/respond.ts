@@ -153,11 +153,11 @@ export function respondSeeOther(executionId: string, location: string, hint: str
 /**
  * The execution has not ended within the poll window (section 4.4).
  *
- * @param is_last whether the service stops, so that the connection cannot be used again
+ * @param isLast whether the service stops, so that the connection cannot be used again
  */
-export function respondFound(executionId: string, location: string, is_last: boolean): Reply {
+export function respondFound(executionId: string, location: string, isLast: boolean): Reply {
   const text = `Execution ${executionId} has not ended yet. Follow the redirect to go on waiting.\n`;
-  const connection: Record<string, string> = is_last ? { connection: "close" } : {};
+  const connection: Record<string, string> = isLast ? { connection: "close" } : {};
   return respond(302, TEXT_TYPE, text, { location, [EXECUTION_ID]: executionId, ...connection });
 }
 

@@ -1,5 +1,11 @@
 import { isEnding, isLine, isRequest, isText, MAX_TEXT } from "../../shared/wire/protocol.ts";
-import { NO_TEXT, type FromThread, type ToThread } from "../../shared/wire/thread-messages.ts";
+import {
+  CONDITIONS,
+  NO_TEXT,
+  type Condition,
+  type FromThread,
+  type ToThread,
+} from "../../shared/wire/thread-messages.ts";
 
 /** The server's half of what shared/wire/thread-messages.ts says. */
 
@@ -43,7 +49,7 @@ function toMessage(head: readonly unknown[], texts: string): FromThread | null {
 }
 
 function toEnded(head: readonly unknown[], texts: string): FromThread | null {
-  const [, id, status, status_message, aborted, ms, is_last, output, response] = head;
+  const [, id, status, status_message, aborted, ms, condition, output, response] = head;
   if (!isLength(output) || !isLength(response)) return null;
   const half = Math.max(0, output);
   if (half + Math.max(0, response) !== texts.length) return null;
@@ -55,9 +61,13 @@ function toEnded(head: readonly unknown[], texts: string): FromThread | null {
     aborted,
   };
   const isTimed = typeof ms === "number" && Number.isFinite(ms) && ms >= 0;
-  return typeof id === "string" && isTimed && typeof is_last === "boolean" && isEnding(ending)
-    ? { type: "ended", id, ending, ms, is_last }
+  return typeof id === "string" && isTimed && isCondition(condition) && isEnding(ending)
+    ? { type: "ended", id, ending, ms, condition }
     : null;
+}
+
+function isCondition(value: unknown): value is Condition {
+  return CONDITIONS.some((known) => known === value);
 }
 
 function toLog([, id, at, level]: readonly unknown[], text: string): FromThread | null {

@@ -216,7 +216,7 @@ export class ThreadLine implements WorkerLine {
     this.worker.end();
   }
 
-  #ended({ id, ending, ms, is_last }: FromThread & { type: "ended" }): void {
+  #ended({ id, ending, ms, condition }: FromThread & { type: "ended" }): void {
     if (!this.#isCurrent(id)) return this.#break();
     this.#lines = 0;
     this.#past[this.#runs % REMEMBERED] = id;
@@ -226,7 +226,7 @@ export class ThreadLine implements WorkerLine {
     turns.hurry(this);
     const isSound = isInLimits(ending, this.#options.limits);
     const told = isSound ? ending : { ...REPLACED, aborted: ending.aborted };
-    this.worker.ended(id, told, ms, is_last);
+    this.worker.ended(id, told, ms, condition);
   }
 
   #log({ id, line }: FromThread & { type: "log" }): void {

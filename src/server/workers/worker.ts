@@ -7,6 +7,7 @@ import {
   type OperationAnswer,
   type OperationRequest,
 } from "../../shared/wire/protocol.ts";
+import type { Condition } from "../../shared/wire/thread-messages.ts";
 
 /** One run of a flow, as the scheduler and the workers see it. */
 export interface Run {
@@ -55,8 +56,11 @@ export interface WorkerLine {
 export interface WorkerEvents {
   /** Its thread has started. */
   onReady(worker: Worker): void;
-  /** @param ms time of the run in its thread; told by the thread */
-  onEnded(worker: Worker, run: Run, ending: Ending, ms: number): void;
+  /**
+   * @param ms time of the run in its thread; told by the thread
+   * @param isDoubtful the run failed or was aborted, and what its thread keeps may be why
+   */
+  onEnded(worker: Worker, run: Run, ending: Ending, ms: number, isDoubtful: boolean): void;
   /** Runs that had been handed over and will not begin there. */
   onRecalled(worker: Worker, runs: readonly Run[]): void;
   /** The thread is gone, with the runs that had begun in it. */
@@ -195,12 +199,8 @@ export class Worker {
     this.#events.onReady(this);
   }
 
-  /**
-   * What a thread says of another run than its current one was made by its flow.
-   *
-   * @param isLast the thread begins no other run
-   */
-  ended(id: string, ending: Ending, ms: number, isLast: boolean): void {
+  /** What a thread says of another run than its current one was made by its flow. */
+  ended(id: string, ending: Ending, ms: number, condition: Condition): void {
     const run = this.current;
     if (run === null || run.id !== id) return;
     this.#inbox.shift();
@@ -208,9 +208,10 @@ export class Worker {
     this.isAborting = false;
     this.#isStalled &&= this.#inbox.length > 0;
     this.since = this.#now();
+    const isLast = condition === "spoilt";
     const left = isLast ? this.#inbox.splice(0) : [];
     if (isLast) this.end();
-    this.#events.onEnded(this, run, ending, ms);
+    this.#events.onEnded(this, run, ending, ms, condition === "doubtful");
     if (left.length > 0) this.#events.onRecalled(this, left);
   }
 

@@ -50,7 +50,7 @@ export interface Imported {
  *     ["run", round, (id, execution, input_value, raw_body, raw_body_at, base_url, target) of each]
  *     ["abort", id, reason]
  *     ["answer", number, ok]
- *     ["ended", id, status, status_message, aborted, ms, is_last, output_value, response]
+ *     ["ended", id, status, status_message, aborted, ms, condition, output_value, response]
  *     ["log", id, at, level]
  *     ["stray", id]
  *     ["operation", number, id, operation, name, wait, value]
@@ -74,9 +74,19 @@ export type FromThread =
       readonly id: string;
       readonly ending: Ending;
       readonly ms: number;
-      /** The last act of a thread: it waits to be terminated. */
-      readonly is_last: boolean;
+      readonly condition: Condition;
     };
+
+/** As which a run leaves its thread. */
+export const CONDITIONS = [
+  /** As it was before. */
+  "sound",
+  /** It failed or was aborted: what the flow keeps from run to run may be why. */
+  "doubtful",
+  /** It was the last: the thread waits to be terminated. */
+  "spoilt",
+] as const;
+export type Condition = (typeof CONDITIONS)[number];
 
 /** Server to thread. */
 export type ToThread =
