@@ -40,7 +40,7 @@ export interface EventStream {
 
 /**
  * Where so many bytes wait as more come, the reader is slow: it is dropped, and comes back. A hundred
- * events have half of that at most.
+ * events have 2.4 MB at most.
  */
 const MOST_WAITING = 4 * 1024 * 1024;
 
@@ -82,7 +82,7 @@ export function openEventStreams(deps: EventStreamsDeps): EventStreams {
             const stream = new Stream(listener, controller);
             opened = stream;
             open.add(user_id);
-            stream.onEnd(() => open.remove(user_id));
+            whenClosed(listener.outgoing, () => open.remove(user_id));
             // The log lines of a stream are none of the lists that its reader asks for.
             stream.onEnd(readFor(null, () => start(stream)));
             stream.onEnd(deps.executions.onStop(() => stream.close()));
@@ -193,6 +193,12 @@ class OpenStreams {
     if (left > 0) this.#ofUser.set(user_id, left);
     else this.#ofUser.delete(user_id);
   }
+}
+
+/** Until then what was sent before the end may wait for its reader. */
+function whenClosed(outgoing: ServerResponse, act: () => void): void {
+  if (outgoing.closed) act();
+  else outgoing.once("close", act);
 }
 
 /** @returns ends it */

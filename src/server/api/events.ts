@@ -76,7 +76,8 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
   }
 
   async function sendAll(): Promise<void> {
-    while ((await sendNext()) && stream.isOpen) await stream.drained();
+    do await stream.drained();
+    while (stream.isOpen && (await sendNext()));
   }
 
   function watch(): void {

@@ -4,7 +4,7 @@ import { allowedProjects } from "../access/permission.ts";
 import type { Changes } from "../executions/changes.ts";
 import { toSummary } from "../executions/record.ts";
 import type { Store } from "../store/store.ts";
-import { findExecutions, newestStatuses } from "../store/executions.ts";
+import { findSettled, newestStatuses } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import { renewOrClose, toEvent, type EventStream } from "./event-streams.ts";
 
@@ -28,13 +28,11 @@ interface Told {
   readonly bytes: Uint8Array;
 }
 
-interface FeedDeps {
+export function openExecutionFeed(deps: {
   readonly store: Store;
   readonly logins: Pick<Logins, "renew">;
   readonly changes: Changes;
-}
-
-export function openExecutionFeed(deps: FeedDeps): ExecutionFeed {
+}): ExecutionFeed {
   const streams = new Set<EventStream>();
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -62,9 +60,11 @@ export function openExecutionFeed(deps: FeedDeps): ExecutionFeed {
   async function tell(): Promise<void> {
     const ids = [...changed];
     changed.clear();
+    const listeners = new Listeners(deps.logins, streams);
     for (let at = 0; at < ids.length && streams.size > 0; at += SLICE) {
       if (at > 0) await setImmediate();
-      await tellSome(deps, streams, ids.slice(at, at + SLICE));
+      const told = await readSome(deps.store, ids.slice(at, at + SLICE));
+      sendAll(told, await listeners.renewed());
     }
     timer = undefined;
     // What has changed meanwhile has had no timer of its own.
@@ -96,20 +96,9 @@ export function openExecutionFeed(deps: FeedDeps): ExecutionFeed {
   };
 }
 
-async function tellSome(
-  { store, logins }: FeedDeps,
-  streams: ReadonlySet<EventStream>,
-  ids: readonly string[],
-): Promise<void> {
-  const told = await readSome(store, ids);
-  const listeners = await renewAll(logins, streams);
-  const joined = new Map<string, Uint8Array>();
-  for (const [stream, principal] of listeners) sendVisible(stream, principal, told, joined);
-}
-
 /** In the order in which they have changed. */
 async function readSome(store: Store, ids: readonly string[]): Promise<Told[]> {
-  const rows = await findExecutions(store, ids);
+  const rows = await findSettled(store, ids);
   const found = new Map(rows.map((row) => [row.id, row]));
   const roles = new Map<string, string | null>();
   const told: Told[] = [];
@@ -123,11 +112,34 @@ async function readSome(store: Store, ids: readonly string[]): Promise<Told[]> {
   return told;
 }
 
+type Renewed = readonly (readonly [EventStream, Principal])[];
+
+/** Who looks on, with what they may see, which is at most as old as changes are gathered for. */
+class Listeners {
+  readonly #logins: Pick<Logins, "renew">;
+  readonly #streams: ReadonlySet<EventStream>;
+  #renewed: Renewed = [];
+  #at = -Infinity;
+
+  constructor(logins: Pick<Logins, "renew">, streams: ReadonlySet<EventStream>) {
+    this.#logins = logins;
+    this.#streams = streams;
+  }
+
+  async renewed(): Promise<Renewed> {
+    const now = performance.now();
+    if (now - this.#at < GATHER_MS) return this.#renewed;
+    this.#renewed = await renewAll(this.#logins, this.#streams);
+    this.#at = now;
+    return this.#renewed;
+  }
+}
+
 /** One login token is looked at once, however many streams it has opened. */
 async function renewAll(
   logins: Pick<Logins, "renew">,
   streams: ReadonlySet<EventStream>,
-): Promise<[EventStream, Principal][]> {
+): Promise<Renewed> {
   const renewing = new Map<string, Promise<Principal | null>>();
   const renew = (principal: Principal): Promise<Principal | null> => {
     const found = renewing.get(principal.tokenId) ?? logins.renew(principal);
@@ -140,6 +152,11 @@ async function renewAll(
     if (principal !== null) listeners.push([stream, principal]);
   }
   return listeners;
+}
+
+function sendAll(told: readonly Told[], listeners: Renewed): void {
+  const joined = new Map<string, Uint8Array>();
+  for (const [stream, principal] of listeners) sendVisible(stream, principal, told, joined);
 }
 
 /** @param joined what was sent to those who may see the same projects */

@@ -228,13 +228,15 @@ export async function findInput(store: Store, id: string): Promise<PayloadInput 
   return row;
 }
 
-/** Those of them that are there. @throws as findExecution */
-export async function findExecutions(
-  store: Store,
-  ids: readonly string[],
-): Promise<ExecutionRow[]> {
+/** Those of them that are there. */
+export function findExecutions(store: Store, ids: readonly string[]): Promise<ExecutionRow[]> {
+  return store.shared === null ? findEach(store, ids) : findTogether(store, ids);
+}
+
+/** As findExecutions. @throws as findExecution, for any of them */
+export async function findSettled(store: Store, ids: readonly string[]): Promise<ExecutionRow[]> {
   const isSettled = await store.settled();
-  const rows = await (store.shared === null ? findEach(store, ids) : findTogether(store, ids));
+  const rows = await findExecutions(store, ids);
   const ended = rows.filter(({ ended_at }) => ended_at !== null);
   if (isSettled || ended.length === ids.length) return rows;
   throw newUnavailable(UNSETTLED);
