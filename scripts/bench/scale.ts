@@ -2,6 +2,7 @@ import { FLOWS, writeEcho, writeFlows, type Figures } from "./alone.ts";
 import { fillHistory } from "./history.ts";
 import { load, toBody, type Order } from "./load.ts";
 import { measureNodes } from "./nodes.ts";
+import { measureRuns } from "./runs.ts";
 import { callOf, HELD, request, startService, using } from "./server.ts";
 
 /** How the cost of a call grows with what there is; figures without a unit are calls per second. */
@@ -87,6 +88,7 @@ export const SCALES: Readonly<Record<string, (seconds: number) => Promise<Figure
   rows: (seconds) => measureSizes(SIZES.rows, seconds),
   threads: (seconds) => measureSizes(SIZES.threads, seconds),
   flows: (seconds) => measureSizes(SIZES.flows, seconds),
+  runs: measureRuns,
   many: measureMany,
   nodes: (seconds) => measureNodes(seconds + 2),
 };

@@ -20,7 +20,7 @@ export interface Server {
 
 const ROOT = join(import.meta.dirname, "../..");
 export const BINARY = join(ROOT, "build/flowhook");
-const PASSWORD = "a password for the bench";
+export const PASSWORD = "a password for the bench";
 
 export const HELD = { SYNC_MODE: "hold" };
 
@@ -121,10 +121,10 @@ export async function request(url: string, method: string, path: string, body?: 
   return (await answer.json()) as Record<string, unknown>;
 }
 
-export async function createWebhook(url: string, flow: string): Promise<void> {
+export async function createWebhook(url: string, flow: string, more: object = {}): Promise<void> {
   const login = { user_name: "admin", password: PASSWORD };
   tokens.set(url, String((await request(url, "POST", "/auth/login", login))["token"]));
-  await request(url, "POST", "/webhook", { name: flow, flow });
+  await request(url, "POST", "/webhook", { name: flow, flow, ...more });
   const change = { password: PASSWORD, is_enabled: true, key: null };
   await request(url, "PUT", `/webhook/${flow}/authentication`, change);
 }
