@@ -51,6 +51,7 @@ export function runInThread(
       ready.assign([run]);
     },
     onEnded: (_worker, _run, ending) => settle(ending),
+    onStray: () => {},
     onRecalled: () => {},
     onCrashed: (_worker, _runs, ending) => settle(ending),
     onFailed: (_worker, ending) => settle(ending),

@@ -45,7 +45,7 @@ const belonging = pinned(new AsyncLocalStorage<Execution>());
 let current: Execution | null = null;
 /** A run has left the thread other than it was: it is not used again. */
 let isSpoilt = false;
-/** Code of an execution has failed after its end: it is not used again either, and that is told once. */
+/** Code of an execution has failed after its end, which is told once. */
 let hasStray = false;
 let runs = 0;
 /** What its runs share; null where there is one run, or none. */
@@ -157,8 +157,8 @@ async function performOne(job: Job): Promise<void> {
 /** Between this and the end nothing of the flow's own runs. */
 function conditionAfter({ pending, aborted, hasFailed }: Execution): Condition {
   // Answers that are still to come would count as the next run's.
-  if (isSpoilt || hasStray || pending.count > 0 || isWornOut(runs, data.spec)) return "spoilt";
-  return hasFailed || aborted !== null ? "doubtful" : "sound";
+  if (isSpoilt || pending.count > 0 || isWornOut(runs, data.spec)) return "spoilt";
+  return hasStray || hasFailed || aborted !== null ? "doubtful" : "sound";
 }
 
 function begin(job: Job): Execution {

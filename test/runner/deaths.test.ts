@@ -63,7 +63,8 @@ test("threads that are ended as soon as they have started take nobody with them"
   const nothing = (): void => {};
   const onReady = (worker: Worker): void => worker.end();
   const onCrashed = (): void => void (gone += 1);
-  const events = { onReady, onCrashed, onFailed: onCrashed, onEnded: nothing, onRecalled: nothing };
+  const others = { onEnded: nothing, onStray: nothing, onRecalled: nothing };
+  const events = { onReady, onCrashed, onFailed: onCrashed, ...others };
   for (let at = 0; at < 12; at += 1) bench.runners.startWorker(spec, events);
   await until(() => gone === 12);
   assert.equal(bench.runners.status().restarts, 0);

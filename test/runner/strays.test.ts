@@ -111,6 +111,20 @@ export default () => { setTimeout(() => { throw new Error("late"); }, 20); retur
   }
 });
 
+test("what fails after each run costs no thread for each", async () => {
+  const { bench } = await openStrays();
+  await using _ = bench;
+  const spec = bench.flow(
+    `let runs = 0; export default () => { void Promise.reject(new Error("late")); return (runs += 1); };`,
+  );
+  let [runs, last] = [0, ""];
+  while (runs < 200 && last !== "10") {
+    runs += 1;
+    last = (await bench.run(spec)).output_value ?? "";
+  }
+  assert.equal(last, "10", "a thread that had nine strays");
+});
+
 test("who keeps texts of flows out of the log is told where it was, and not what was said", async () => {
   const { bench, strays } = await openStrays({ hasMessages: false });
   await using _ = bench;

@@ -4,7 +4,7 @@ const MOST = 8;
 const EACH_MS = 5_000;
 
 /**
- * How many threads of a flow are renewed because a run has failed or was aborted. What a flow keeps
+ * How many threads of a flow are renewed because something has failed in them, or was aborted. What a flow keeps
  * from run to run may be why, as a connection that broke: in a new thread it is made anew. Not each
  * time: whoever makes runs fail, or hangs up, would decide how many threads are started.
  */

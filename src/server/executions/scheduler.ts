@@ -200,13 +200,17 @@ export class Scheduler implements WorkerEvents {
   onEnded(worker: Worker, run: Run, ending: Ending, ms: number, isDoubtful: boolean): void {
     const flow = this.#flowOf(run.flow);
     flow.time.learn(ms);
-    if (isDoubtful && flow.renewals.take(this.#now())) worker.leave();
+    if (isDoubtful) this.#renew(flow, worker);
     // The next run is not to wait for a thread because this one spoilt its own.
     const isSpoilt = worker.isEnding;
     run.ended(ending);
     this.#settle(worker);
     if (isSpoilt) this.#replace(flow, worker.spec);
     this.#dispatchSoon();
+  }
+
+  onStray(worker: Worker): void {
+    this.#renew(this.#flowOf(worker.spec.flow), worker);
   }
 
   onRecalled(worker: Worker, runs: readonly Run[]): void {
@@ -374,6 +378,11 @@ export class Scheduler implements WorkerEvents {
       this.#dispatchSoon();
       return false;
     }
+  }
+
+  /** What its thread keeps may be why something has failed there: what it has is its last, if that may be. */
+  #renew(flow: FlowQueue, worker: Worker): void {
+    if (flow.renewals.take(this.#now())) worker.leave();
   }
 
   /** Starts a thread in place of one that ends, unless another of its version is to be had. */

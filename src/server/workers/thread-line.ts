@@ -240,8 +240,7 @@ export class ThreadLine implements WorkerLine {
   #stray({ id, text }: FromThread & { type: "stray" }): void {
     if (this.#hasStray) return this.#break();
     this.#hasStray = true;
-    // What it has is its last: what failed may have left anything behind.
-    this.worker.leave();
+    this.worker.stray();
     this.#options.onStray(this.#past.includes(id) ? id : null, text);
   }
 

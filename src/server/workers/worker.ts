@@ -58,9 +58,11 @@ export interface WorkerEvents {
   onReady(worker: Worker): void;
   /**
    * @param ms time of the run in its thread; told by the thread
-   * @param isDoubtful the run failed or was aborted, and what its thread keeps may be why
+   * @param isDoubtful the thread is "doubtful"
    */
   onEnded(worker: Worker, run: Run, ending: Ending, ms: number, isDoubtful: boolean): void;
+  /** Code that a run left behind in the thread has failed. */
+  onStray(worker: Worker): void;
   /** Runs that had been handed over and will not begin there. */
   onRecalled(worker: Worker, runs: readonly Run[]): void;
   /** The thread is gone, with the runs that had begun in it. */
@@ -213,6 +215,10 @@ export class Worker {
     if (isLast) this.end();
     this.#events.onEnded(this, run, ending, ms, condition === "doubtful");
     if (left.length > 0) this.#events.onRecalled(this, left);
+  }
+
+  stray(): void {
+    this.#events.onStray(this);
   }
 
   /** @param begun how many of the runs handed over since the last recall; no other will */

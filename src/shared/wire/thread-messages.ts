@@ -81,7 +81,10 @@ export type FromThread =
 export const CONDITIONS = [
   /** As it was before. */
   "sound",
-  /** It failed or was aborted: what the flow keeps from run to run may be why. */
+  /**
+   * It failed or was aborted, or code that was left behind has failed: what the flow keeps from run to run
+   * may be why.
+   */
   "doubtful",
   /** It was the last: the thread waits to be terminated. */
   "spoilt",
