@@ -54,6 +54,8 @@ export interface Execution {
   response: string | null;
   /** What it has thrown was the flow's own. */
   hasFailed: boolean;
+  /** Whether it has returned or thrown: what fails from then on changes no ending. */
+  isSettled: boolean;
   ended: boolean;
 }
 
@@ -108,7 +110,10 @@ export async function run(
   limits: RunLimits,
 ): Promise<Ended> {
   const ending = await call(flow, execution, client, limits);
-  if (execution.pending.count > 0) await drain(execution);
+  if (execution.pending.count > 0)
+    await drain(execution, (message) =>
+      execution.log.write("error", ["An operation that was not awaited failed:", message]),
+    );
   return ending;
 }
 
@@ -116,26 +121,31 @@ export async function run(
  * What has waited for an answer asks for the next before the tick is over; what failed, and nobody
  * has caught, is told after it.
  */
-async function drain({ pending, log }: Execution, isLate = () => false): Promise<void> {
-  const failed = (message: string): void =>
-    log.write("error", ["An operation that was not awaited failed:", message]);
+async function drain(
+  { pending }: Execution,
+  failed: (message: string) => void,
+  isLate = () => false,
+): Promise<void> {
   while (pending.count > 0 && !isLate()) {
     await new Promise<void>((resolve) => (pending.waiter = { failed, drained: resolve }));
     await new Promise<void>((resolve) => nextTick(resolve));
   }
 }
 
-/** Of a run that has failed: its caller waits, and an operation may take as long as another execution. */
+/** Its caller waits, and an operation may take as long as another execution. */
 const SOON_MS = 100;
 
+/** Of a run that has failed. What it asked for together with that may fail as well, and says no more. */
 export async function drainSoon(execution: Execution): Promise<void> {
-  if (execution.pending.count === 0) return;
+  execution.isSettled = true;
+  if (execution.pending.count === 0 || execution.aborted !== null) return;
   let isLate = false;
   const timer = later(() => {
     isLate = true;
     execution.pending.waiter?.drained();
   }, SOON_MS);
-  await drain(execution, () => isLate);
+  const failed = (): void => {};
+  await drain(execution, failed, () => isLate);
   forget(timer);
 }
 

@@ -173,6 +173,7 @@ function begin(job: Job): Execution {
     status_message: null,
     response: null,
     hasFailed: false,
+    isSettled: false,
     ended: false,
   };
   current = execution;
@@ -274,7 +275,7 @@ function end(execution: Execution, ending: Ended, ms: number, condition: Conditi
  */
 function onStray(thrown: unknown): void {
   const execution = belonging.getStore() ?? (runs === 0 ? current : null);
-  if (execution === null || execution.ended) taint(execution, thrown);
+  if (execution === null || execution.isSettled || execution.ended) taint(execution, thrown);
   else end(execution, failure(execution, thrown), 0, "spoilt");
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Scheduler, type SchedulerOptions } from "../../src/server/executions/scheduler.ts";
 import { failed, type Ending, type FlowSpec, type Job } from "../../src/shared/wire/protocol.ts";
+import type { Condition } from "../../src/shared/wire/thread-messages.ts";
 import { Worker, type Run, type WorkerEvents } from "../../src/server/workers/worker.ts";
 
 /** A made-up thread: it begins the first of what it was given, and ends it when it is told. */
@@ -10,7 +11,7 @@ export interface Thread {
   readonly aborted: string[];
   readonly isEnding: boolean;
   /** @param ms that the run took, as the thread tells it */
-  endCurrent(ms: number): void;
+  endCurrent(ms: number, condition?: Condition): void;
   exit(): void;
 }
 
@@ -157,6 +158,8 @@ export class Machine {
     else if (type === "exit") thread?.exit();
     else if (type === "lose") thread?.lose();
     else if (type === "end") thread?.endCurrent(this.#options.ms ?? 1);
+    else if (type === "fail") thread?.endCurrent(this.#options.ms ?? 1, "doubtful");
+    else if (type === "stray") thread?.worker.stray();
     else if (run !== undefined && !this.endings.has(run.id) && this.scheduler.abort(run, "stop"))
       run.ended(failed("stop"));
     await this.turn();
@@ -228,12 +231,11 @@ class MadeUpThread implements Thread {
     return !this.isGone && this.#jobs.length > 0;
   }
 
-  endCurrent(ms: number): void {
+  endCurrent(ms: number, condition: Condition = "sound"): void {
     const job = this.#jobs[0];
     if (this.isGone || job === undefined) return;
     this.#jobs.shift();
     const isLast = this.#isolation === "execution";
-    const condition = this.aborted.includes(job.id) ? "doubtful" : "sound";
     const ending: Ending = { ...failed(""), status: "ENDED_SUCCESS", status_message: null };
     if (!isLast && this.#jobs.length > 0) this.#begin();
     if (isLast) this.#jobs = [];

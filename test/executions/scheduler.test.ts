@@ -200,17 +200,39 @@ test("a thread that spoilt itself is followed by another before somebody needs i
   );
 });
 
-test("after a run that was aborted its thread is renewed, eight times at once", async () => {
+test("after a run that failed its thread is renewed, eight times at once", async () => {
   const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1 });
-  for (let n = 1; n <= 12; n += 1) {
-    const run = machine.start(`a${n}`);
-    await machine.turn();
-    machine.scheduler.abort(run, "stop");
-    await machine.runAll();
-  }
-  const ending = machine.threads.filter(({ isEnding }) => isEnding);
-  assert.deepEqual([ending.length, machine.threads.length], [8, 9]);
+  for (let n = 1; n <= 12; n += 1) await failOne(machine, `a${n}`);
+  assert.deepEqual([endingOf(machine).length, machine.threads.length], [8, 9]);
 });
+
+test("a thread in which much has failed is renewed once, and what stands behind is called back", async () => {
+  const machine = await openWarm(0.01);
+  for (let n = 1; n <= 8; n += 1) machine.start(`a-behind-${n}`);
+  await machine.turn();
+  assert.equal(machine.frames.at(-1), 8, "they were given to one thread");
+  const thread = machine.threads.find(({ canEnd }) => canEnd);
+  thread?.worker.stray();
+  thread?.endCurrent(1, "doubtful");
+  thread?.worker.stray();
+  await machine.turn();
+  thread?.endCurrent(1, "doubtful");
+  assert.equal(thread?.canEnd, false, "it had one more, which had begun");
+  await machine.runAll();
+  for (let n = 1; n <= 12; n += 1) await failOne(machine, `a-fails-${n}`);
+  assert.equal(endingOf(machine).length, 8);
+  assert.equal(machine.endings.size, 60 + 8 + 12);
+});
+
+/** A run that fails on its own. */
+async function failOne(machine: Machine, id: string): Promise<void> {
+  machine.start(id);
+  await machine.turn();
+  machine.threads.find(({ canEnd }) => canEnd)?.endCurrent(1, "doubtful");
+  await machine.runAll();
+}
+
+const endingOf = (machine: Machine) => machine.threads.filter(({ isEnding }) => isEnding);
 
 test("a thread that was started before its run has the first that comes", async () => {
   const machine = openMachine({ workerThreads: 2 });
@@ -280,8 +302,10 @@ const LIMITS = fc.record({
 /** What may happen to a machine, in any order. */
 type Act =
   | { readonly type: "start"; readonly flow: string }
-  | { readonly type: "abort" | "exit" | "end" | "lose"; readonly at: number }
+  | { readonly type: "abort" | "exit" | "end" | "lose" | "fail" | "stray"; readonly at: number }
   | { readonly type: "pass"; readonly ms: number };
+
+const OTHERS = ["abort", "exit", "lose", "fail", "stray"] as const;
 
 const ACT: fc.Arbitrary<Act> = fc.oneof(
   {
@@ -295,7 +319,7 @@ const ACT: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      type: fc.constantFrom("abort" as const, "exit" as const, "lose" as const),
+      type: fc.constantFrom(...OTHERS),
       at: fc.nat(20),
     }),
   },

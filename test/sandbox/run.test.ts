@@ -62,6 +62,7 @@ function begin(job: Job): Execution {
     status_message: null,
     response: null,
     hasFailed: false,
+    isSettled: false,
     ended: false,
   };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
 import { openBench, type Bench } from "../runner/runners-fixture.ts";
 
@@ -24,16 +25,19 @@ async function run(spec: FlowSpec, json: unknown) {
 }
 
 /**
- * Lets runs fail until no thread is renewed for it any more: what they leave is found there. Each tells
- * first how many runs its thread has had.
+ * Lets runs fail until no thread is renewed for it any more, for two seconds at least: what they leave is
+ * found there. Each tells first how many runs its thread has had.
  *
  * @returns how many were renewed
  */
 async function spendRenewals(spec: FlowSpec, failing: unknown, other: unknown): Promise<number> {
-  for (let renewed = 0; ; renewed += 1) {
-    await run(spec, failing);
+  await run(spec, failing);
+  const first = performance.now();
+  for (let renewed = 0; ; await run(spec, failing)) {
     const { output } = await run(spec, other);
-    if ((Array.isArray(output) ? output[0] : output) !== 1) return renewed;
+    if ((Array.isArray(output) ? output[0] : output) === 1) renewed += 1;
+    // One more comes each five seconds.
+    else if ((performance.now() - first) % 5000 < 3000) return renewed;
   }
 }
 
@@ -505,6 +509,34 @@ test("a run that fails while an operation waits ends once that is answered, and 
   assert.equal((await run(spec, { ticks: 0, fails: true })).status_message, "failed");
   assert.equal((await run(spec, {})).output, output + 2);
 });
+
+const TOLD_LATER: Readonly<Record<string, string>> = {
+  "what it asked for fails at another time": `void setting("a"); void setting("b"); throw new Error("the cause");`,
+  "a timer of its throws": `void setting("a"); setTimeout(() => { throw new Error("later"); }, 3); throw new Error("the cause");`,
+  "what it awaits together fails twice": `await Promise.all([setting("a").catch(() => { throw new Error("the cause"); }), setting("b")]);`,
+};
+
+for (const [name, code] of Object.entries(TOLD_LATER))
+  test(`the ending of a run that failed tells its cause, also where ${name}`, async () => {
+    const { answer } = bench;
+    bench.answer = async ({ name: asked }) => {
+      await delay(asked === "a" ? 1 : 30);
+      return { ok: false, message: `no ${asked}` };
+    };
+    const spec = bench.flow(`let runs = 0;
+      export default async ({ input_value, setting }) => {
+        runs += 1;
+        if (input_value.json === "other") return runs;
+        ${code}
+      }`);
+    for (let n = 0; n < 12; n += 1) {
+      const { status_message, log } = await run(spec, null);
+      assert.equal(status_message, "the cause");
+      assert.match(log, /^error Error: the cause(\n {4}at .*)*$/);
+    }
+    assert.ok((await run(spec, "other")).output > 1, "no thread for each");
+    bench.answer = answer;
+  });
 
 test("no operation of a run that failed is answered in the next one", async () => {
   const spec = bench.flow(FAILING);

@@ -114,7 +114,7 @@ async function readSome(store: Store, ids: readonly string[]): Promise<Told[]> {
 
 type Renewed = readonly (readonly [EventStream, Principal])[];
 
-/** Who looks on, with what they may see, which is at most as old as changes are gathered for. */
+/** Who looks on, with what they may see: looked at again after the time for which changes are gathered. */
 class Listeners {
   readonly #logins: Pick<Logins, "renew">;
   readonly #streams: ReadonlySet<EventStream>;
@@ -127,10 +127,10 @@ class Listeners {
   }
 
   async renewed(): Promise<Renewed> {
-    const now = performance.now();
-    if (now - this.#at < GATHER_MS) return this.#renewed;
+    if (performance.now() - this.#at < GATHER_MS) return this.#renewed;
     this.#renewed = await renewAll(this.#logins, this.#streams);
-    this.#at = now;
+    // As many as they may be, there is time for more than them.
+    this.#at = performance.now();
     return this.#renewed;
   }
 }
@@ -147,10 +147,11 @@ async function renewAll(
     return found;
   };
   const listeners: [EventStream, Principal][] = [];
-  for (const stream of streams) {
+  const renewals = [...streams].map(async (stream) => {
     const principal = await renewOrClose({ renew }, stream);
     if (principal !== null) listeners.push([stream, principal]);
-  }
+  });
+  await Promise.all(renewals);
   return listeners;
 }
 

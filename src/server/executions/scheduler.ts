@@ -380,9 +380,11 @@ export class Scheduler implements WorkerEvents {
     }
   }
 
-  /** What its thread keeps may be why something has failed there: what it has is its last, if that may be. */
+  /** What its thread keeps may be why something has failed there: no run more is to begin in it. */
   #renew(flow: FlowQueue, worker: Worker): void {
-    if (flow.renewals.take(this.#now())) worker.leave();
+    if (worker.isLeaving || worker.isEnding || !flow.renewals.take(this.#now())) return;
+    worker.leave();
+    worker.recall();
   }
 
   /** Starts a thread in place of one that ends, unless another of its version is to be had. */

@@ -91,7 +91,7 @@ export class Worker {
   isAborting = false;
   /** What was handed over came back: what runs now takes longer than was expected. */
   #isStalled = false;
-  #isLeaving = false;
+  isLeaving = false;
   /** Runs that the scheduler prepares for it. */
   reserved = 0;
   /** Whether it counts against the limits; the scheduler's. */
@@ -135,7 +135,7 @@ export class Worker {
   get isOpen(): boolean {
     return (
       this.#state === "ready" &&
-      !(this.isRecalling || this.#isStalled || this.isAborting || this.#isLeaving)
+      !(this.isRecalling || this.#isStalled || this.isAborting || this.isLeaving)
     );
   }
 
@@ -185,13 +185,13 @@ export class Worker {
 
   /** It takes no more runs, and ends with those that it has. */
   leave(): void {
-    this.#isLeaving = true;
+    this.isLeaving = true;
     this.endIfUnused();
   }
 
   /** Ends its thread where it is to take no more runs and has none. */
   endIfUnused(): void {
-    if (this.#isLeaving && !this.isBusy && this.#state === "ready") this.end();
+    if (this.isLeaving && !this.isBusy && this.#state === "ready") this.end();
   }
 
   started(): void {
