@@ -54,7 +54,7 @@ export interface Execution {
   response: string | null;
   /** What it has thrown was the flow's own. */
   hasFailed: boolean;
-  /** Whether it has returned or thrown: what fails from then on changes no ending. */
+  /** Whether it has thrown, and its ending is made: what fails from then on changes none. */
   isSettled: boolean;
   ended: boolean;
 }
@@ -138,7 +138,7 @@ const SOON_MS = 100;
 /** Of a run that has failed. What it asked for together with that may fail as well, and says no more. */
 export async function drainSoon(execution: Execution): Promise<void> {
   execution.isSettled = true;
-  if (execution.pending.count === 0 || execution.aborted !== null) return;
+  if (execution.pending.count === 0) return;
   let isLate = false;
   const timer = later(() => {
     isLate = true;

@@ -334,6 +334,24 @@ test("an aborted run that returns at once is marked, and its thread replaced", a
   assert.equal((await bench.run(spec, { input_value: "1" })).output_value, "1");
 });
 
+test("runs that are aborted while they ask for something cost no thread for each", async () => {
+  await using bench = await openBench({ flowMaxConcurrent: 1, cancelGraceMs: 5_000 });
+  bench.answer = async () => (await delay(5), { ok: true, value: "1" });
+  const spec = bench.flow(
+    `let runs = 0; export default ({ signal, input_value, setting }) => { runs += 1; if (input_value === 1) return runs; void setting("a"); console.log("begun"); return new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason))); }`,
+  );
+  let [aborted, runs] = [0, "1"];
+  while (aborted < 50 && runs === "1") {
+    const { id, ending } = bench.start(spec, { input_value: "0" });
+    await until(() => bench.lines.has(id));
+    bench.abort(id, "stop");
+    assert.equal((await ending).aborted, true);
+    aborted += 1;
+    runs = (await bench.run(spec, { input_value: "1" })).output_value ?? "";
+  }
+  assert.ok(aborted > 8 && runs === "3", `after ${aborted} its thread had ${runs}`);
+});
+
 test("the name of the folder of another version is no key to it", async () => {
   await using bench = await openBench();
   const [short, long] = [join(bench.folder, "data"), join(bench.folder, "data-of-others")];

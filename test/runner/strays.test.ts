@@ -111,6 +111,25 @@ export default () => { setTimeout(() => { throw new Error("late"); }, 20); retur
   }
 });
 
+test("what fails while a failed run waits for what it asked for is that one's", async () => {
+  const { bench, strays } = await openStrays();
+  await using _ = bench;
+  const asked = Promise.withResolvers<void>();
+  bench.answer = async () => (await asked.promise, { ok: true, value: "1" });
+  const spec = bench.flow(
+    `export default ({ setting }) => {
+      void setting("a");
+      setTimeout(() => { throw new Error("late"); }, 1);
+      throw new Error("the cause");
+    };`,
+  );
+  const { id, ending } = bench.start(spec);
+  await until(() => strays.length > 0);
+  asked.resolve();
+  assert.equal((await ending).status_message, "the cause");
+  assert.deepEqual([strays[0]?.execution, strays[0]?.error], [id, "Error: late"]);
+});
+
 test("what fails after each run costs no thread for each", async () => {
   const { bench } = await openStrays();
   await using _ = bench;

@@ -380,7 +380,7 @@ export class Scheduler implements WorkerEvents {
     }
   }
 
-  /** What its thread keeps may be why something has failed there: no run more is to begin in it. */
+  /** What its thread keeps may be why something has failed there: it is given no run more. */
   #renew(flow: FlowQueue, worker: Worker): void {
     if (worker.isLeaving || worker.isEnding || !flow.renewals.take(this.#now())) return;
     worker.leave();

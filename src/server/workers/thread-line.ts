@@ -241,7 +241,8 @@ export class ThreadLine implements WorkerLine {
     if (this.#hasStray) return this.#break();
     this.#hasStray = true;
     this.worker.stray();
-    this.#options.onStray(this.#past.includes(id) ? id : null, text);
+    const isOwn = this.#past.includes(id) || this.#isCurrent(id);
+    this.#options.onStray(isOwn ? id : null, text);
   }
 
   #ask({ number, request }: FromThread & { type: "operation" }): void {
