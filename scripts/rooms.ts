@@ -158,6 +158,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   },
   "sandbox/import-advice": {},
   "sandbox/import-error": {},
+  "sandbox/own-errors": {},
   "sandbox/inspect": { setup: ["inspect"] },
   "sandbox/loader": { setup: ["closeLoader", "forgetModules", "giveBuiltins"] },
   "sandbox/modules": { setup: ["guardModules", "folder"] },

@@ -3,8 +3,6 @@ import { stripTypeScriptTypes } from "node:module";
 import { sep as separator } from "node:path";
 import { Script as ScriptNow } from "node:vm";
 import {
-  Error,
-  WeakSet,
   endsWith,
   exec,
   find,
@@ -16,11 +14,10 @@ import {
   setSize,
   slice,
   startsWith,
-  weakSetAdd,
-  weakSetHas,
 } from "../shared/intrinsics.ts";
 import { adviseOn, adviseOnSyntax } from "./import-advice.ts";
 import type { Imports } from "./modules.ts";
+import { OwnErrors } from "./own-errors.ts";
 import type { FlowSpec } from "../shared/wire/protocol.ts";
 import { linesOf, relative, toMessage, valueOf } from "./text.ts";
 
@@ -30,20 +27,8 @@ const sep: string = separator;
 // Not every runtime has it.
 const strip = stripTypeScriptTypes as typeof stripTypeScriptTypes | undefined;
 
-/** A flow that cannot be imported; `cause` is the error as it came. */
-export class ImportError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    weakSetAdd(importErrors, this);
-  }
-}
-
-const importErrors = new WeakSet<object>();
-
-/** `instanceof` would ask for the prototype, which a flow's proxy may refuse. */
-export function isImportError(thrown: unknown): thrown is ImportError {
-  return typeof thrown === "object" && thrown !== null && weakSetHas(importErrors, thrown);
-}
+/** Of a flow that cannot be imported; `cause` is the error as it came. */
+export const importErrors = new OwnErrors();
 
 /** Deno hands over the error of a module as the text of another. */
 const WRAPPED = /^(\w*Error): (.*)$/;

@@ -10,7 +10,6 @@ import {
   Promise,
   String,
   TypeError,
-  WeakSet,
   apply,
   byteLength,
   freeze,
@@ -22,13 +21,12 @@ import {
   push,
   toWellFormed,
   uncurry,
-  weakSetAdd,
-  weakSetHas,
 } from "../shared/intrinsics.ts";
 import { parseExactly } from "../shared/parse-exactly.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { makeOperations, type OperationClient, type Pending } from "./operations.ts";
+import { OwnErrors } from "./own-errors.ts";
 import { adviseOnBody, fillRequest, keepBeside, makesWhole } from "./request-members.ts";
 import { cut, shown } from "./text.ts";
 import { toValueText } from "./value-text.ts";
@@ -80,19 +78,7 @@ export class Ended implements Ending {
 inheritNothing(Ended);
 
 /** The request does not fit the flow's input schema: none of its `run` was run. */
-export class InputError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    weakSetAdd(inputErrors, this);
-  }
-}
-
-const inputErrors = new WeakSet<object>();
-
-/** `instanceof` would ask for the prototype, which a flow's proxy may refuse. */
-export function isInputError(thrown: unknown): thrown is InputError {
-  return typeof thrown === "object" && thrown !== null && weakSetHas(inputErrors, thrown);
-}
+export const inputErrors = new OwnErrors();
 
 interface Schema {
   validate(value: unknown): unknown;
@@ -219,7 +205,7 @@ function makeFlow(
   });
 }
 
-/** @throws {InputError} listing each path of the input and what was expected there. */
+/** @throws one of inputErrors, listing each path of the input and what was expected there. */
 async function validate(
   input: unknown,
   value: unknown,
@@ -238,7 +224,8 @@ async function validate(
   for (let at = 0; at < issues.length && at < MAX_ISSUES; at += 1)
     push(errors, describeIssue(issues[at]));
   const advice = adviseOnBody(namesOf(issues[0])[0], value);
-  throw new InputError(`Input does not fit the flow's schema: ${join(errors, "; ")}${advice}`);
+  const found = `Input does not fit the flow's schema: ${join(errors, "; ")}${advice}`;
+  throw inputErrors.mark(new Error(found));
 }
 
 /** Told of one input. */

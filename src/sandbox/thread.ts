@@ -1,7 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { pathToFileURL } from "node:url";
 import { workerData } from "node:worker_threads";
-import { Promise, endsWith, monotonicClock, slice, toWellFormed } from "../shared/intrinsics.ts";
+import {
+  Error,
+  Promise,
+  endsWith,
+  monotonicClock,
+  slice,
+  toWellFormed,
+} from "../shared/intrinsics.ts";
 import { toLongestResponse, type Job } from "../shared/wire/protocol.ts";
 import { claim } from "../shared/wire/claims.ts";
 import { guardDescriptors } from "./descriptors.ts";
@@ -9,14 +16,14 @@ import { openSample } from "./file-handles.ts";
 import { FlowLog, replaceConsole } from "./flow-log.ts";
 import { closeGlobals } from "./globals.ts";
 import { guardHandles } from "./handles.ts";
-import { ImportError, importError, isImportError } from "./import-error.ts";
+import { importError, importErrors } from "./import-error.ts";
 import { guardModules } from "./modules.ts";
 import type { Line } from "./line.ts";
 import { openOperationClient } from "./operations.ts";
 import { replaceProcess } from "./process-object.ts";
 import { Realm } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
-import { Ended, abort, drainSoon, isInputError, run, type Execution } from "./run.ts";
+import { Ended, abort, drainSoon, inputErrors, run, type Execution } from "./run.ts";
 import { RunFrames } from "./run-frames.ts";
 import { SharedObjects } from "./shared-objects.ts";
 import { isWornOut } from "./thread-age.ts";
@@ -206,7 +213,7 @@ async function runFlow(execution: Execution): Promise<Ended> {
     return await run(flow, execution, client, limits);
   } catch (thrown) {
     // Nothing of the flow's own has run where the input was refused.
-    execution.hasFailed = !isInputError(thrown);
+    execution.hasFailed = !inputErrors.holds(thrown);
     const ending = failure(execution, thrown);
     await drainSoon(execution);
     return ending;
@@ -235,7 +242,8 @@ async function importFlow(): Promise<void> {
     }
     flow = module.default;
   } catch (error) {
-    throw new ImportError(importError(error, data.spec, imports), { cause: error });
+    const told = importError(error, data.spec, imports);
+    throw importErrors.mark(new Error(told, { cause: error }));
   }
 }
 
@@ -246,7 +254,7 @@ function holdFetch(): void {
 }
 
 function failure(execution: Execution, thrown: unknown): Ended {
-  const origin = isImportError(thrown) ? thrown.cause : thrown;
+  const origin = importErrors.holds(thrown) ? thrown.cause : thrown;
   execution.log.write("error", [toStack(origin)]);
   // Callers see it: where the service keeps its files is not theirs to know.
   const message = toWellFormed(tidy(toMessage(thrown)));

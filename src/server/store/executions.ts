@@ -250,14 +250,11 @@ async function findEach(store: Store, ids: readonly string[]): Promise<Execution
 
 /** A server is asked once. */
 function findTogether(store: Store, ids: readonly string[]): Promise<ExecutionRow[]> {
+  const keys = ids.flatMap((id) => toKey(id) ?? []);
   return store.rows
     .selectFrom("execution")
     .select(COLUMNS)
-    .where(
-      "key",
-      "in",
-      ids.flatMap((id) => toKey(id) ?? []),
-    )
+    .where("key", "in", keys)
     .where("id", "in", ids)
     .execute();
 }
