@@ -157,6 +157,7 @@ export class Machine {
     else if (type === "pass") return this.pass(ms);
     else if (type === "exit") thread?.exit();
     else if (type === "lose") thread?.lose();
+    else if (type === "cut" && thread !== undefined) thread.isCut = true;
     else if (type === "end") thread?.endCurrent(this.#options.ms ?? 1);
     else if (type === "fail") thread?.endCurrent(this.#options.ms ?? 1, "doubtful");
     else if (type === "stray") thread?.worker.stray();
@@ -207,6 +208,8 @@ class MadeUpThread implements Thread {
   /** Of the runs given since the last recall. */
   #begun = 0;
   #isOpen = false;
+  /** What it is given from now on does not reach it. */
+  isCut = false;
   isEnding = false;
   isGone = false;
 
@@ -245,7 +248,7 @@ class MadeUpThread implements Thread {
   exit(): void {
     if (this.isGone) return;
     this.isGone = true;
-    this.worker.exited(this.#begun, failed("gone"));
+    this.worker.exited(Math.max(1, this.#begun), failed("gone"));
   }
 
   /** Its runner is lost: nobody can tell what had begun. */
@@ -257,9 +260,16 @@ class MadeUpThread implements Thread {
 
   #take(jobs: readonly Job[]): void {
     if (this.isGone) return;
+    if (this.isCut) return this.#miss(jobs.length);
     this.#machine.frames.push(jobs.length);
     this.#jobs.push(...jobs);
     if (this.#jobs.length === jobs.length) this.#begin();
+  }
+
+  /** A line that is broken is noticed by what cannot be sent, and its thread is ended for it. */
+  #miss(count: number): void {
+    this.worker.unsent(count);
+    setImmediate(() => this.worker.end());
   }
 
   #begin(): void {
@@ -268,9 +278,9 @@ class MadeUpThread implements Thread {
     this.#machine.begun.push((this.#jobs[0] as Job).id);
   }
 
-  /** What has begun stays; the answer comes later, as over a wire. */
+  /** What has begun stays, or may have; the answer comes later, as over a wire. */
   #recall(): void {
-    const begun = this.#begun;
+    const begun = Math.max(1, this.#begun);
     this.#jobs = this.#jobs.slice(0, this.#isOpen && this.#jobs.length > 0 ? 1 : 0);
     this.#begun = 0;
     this.#isOpen = false;

@@ -299,13 +299,13 @@ const LIMITS = fc.record({
   ms: fc.constantFrom(0.01, 0.3, 2, 50),
 });
 
+const OTHERS = ["abort", "exit", "lose", "fail", "stray", "cut"] as const;
+
 /** What may happen to a machine, in any order. */
 type Act =
   | { readonly type: "start"; readonly flow: string }
-  | { readonly type: "abort" | "exit" | "end" | "lose" | "fail" | "stray"; readonly at: number }
+  | { readonly type: (typeof OTHERS)[number] | "end"; readonly at: number }
   | { readonly type: "pass"; readonly ms: number };
-
-const OTHERS = ["abort", "exit", "lose", "fail", "stray"] as const;
 
 const ACT: fc.Arbitrary<Act> = fc.oneof(
   {

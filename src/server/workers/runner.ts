@@ -279,7 +279,8 @@ export class Runner {
 
   #markUnsent(messages: readonly ToRunner[]): void {
     for (const message of messages)
-      if (message.type === "forward") this.#lines.get(message.thread)?.worker.unsent(message.runs);
+      if (message.type === "forward")
+        this.#lines.get(message.thread)?.unsent(message.runs, message.round);
   }
 
   #heartbeat({ rss_bytes, native_wait_ms, native_load }: FromRunner & { type: "heartbeat" }): void {

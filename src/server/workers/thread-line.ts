@@ -131,6 +131,11 @@ export class ThreadLine implements WorkerLine {
       });
   }
 
+  /** Runs never left the server. @param round in which they were told: what was is not here any more */
+  unsent(runs: number, round: number): void {
+    if (round === this.#round) this.worker.unsent(runs);
+  }
+
   /** The thread is gone: calls back once all is read that it had said. */
   whenClosed(act: () => void): void {
     this.#awaited?.forget();
@@ -178,14 +183,15 @@ export class ThreadLine implements WorkerLine {
   #tell(message: ToThread, runs = 0, left = (): void => {}): void {
     const text = encode(message);
     const socket = this.#socket;
+    const round = this.#round;
     if (this.#awaited === null) {
-      this.#options.send({ type: "forward", thread: this.#options.thread, text, runs });
+      this.#options.send({ type: "forward", thread: this.#options.thread, text, runs, round });
       return left();
     }
-    if (socket === null || !socket.writable) return this.worker.unsent(runs);
+    if (socket === null || !socket.writable) return this.unsent(runs, round);
     const sealed = this.#awaited.seal.seal(toFrame("", text));
     socket.write(sealed, (error) => {
-      if (error) this.worker.unsent(runs);
+      if (error) this.unsent(runs, round);
       else left();
     });
   }

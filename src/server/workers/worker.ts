@@ -224,15 +224,16 @@ export class Worker {
   /** @param begun how many of the runs handed over since the last recall; no other will */
   recalled(begun: number): void {
     this.isRecalling = false;
-    const left = this.#inbox.splice(Math.max(0, begun - this.#ended));
+    const left = this.#inbox.splice(this.#countBegun(begun));
     this.#ended = -this.#inbox.length;
+    this.#unsent = 0;
     this.#isStalled = this.#inbox.length > 0;
     this.#events.onRecalled(this, left);
   }
 
   /** @param begun as `recalled` */
   exited(begun: number, ending: Ending): void {
-    this.#close(Math.max(0, begun - this.#ended), ending, true);
+    this.#close(this.#countBegun(begun), ending, true);
   }
 
   /** Its runner is gone. @param hadOpened otherwise others would fare no better */
@@ -240,7 +241,7 @@ export class Worker {
     this.#close(this.#inbox.length - this.#unsent, ending, !hadOpened);
   }
 
-  /** The latest runs that were handed over never left the server. */
+  /** The latest runs that were handed over, and not recalled since, never left the server. */
   unsent(count: number): void {
     this.#unsent += count;
   }
@@ -260,6 +261,11 @@ export class Worker {
           message: error instanceof Error ? error.message : String(error),
         }),
     );
+  }
+
+  /** Of the runs that it holds, which may have begun. @param told as `recalled` */
+  #countBegun(told: number): number {
+    return Math.max(0, Math.min(told - this.#ended, this.#inbox.length - this.#unsent));
   }
 
   #close(begun: number, ending: Ending, isFinal: boolean): void {

@@ -100,7 +100,7 @@ export function failed(status_message: string): Ending {
   };
 }
 
-/** What a flow declares; see flows/author.ts for the meaning of each. */
+/** What a flow declares; see shared/author.ts for the meaning of each. */
 export interface Manifest {
   readonly form: "defined" | "function" | "fetch";
   readonly description: string | null;
@@ -215,8 +215,9 @@ export type ToRunner =
       readonly type: "forward";
       readonly thread: number;
       readonly text: string;
-      /** How many runs it gives to the thread. */
+      /** How many runs it gives to the thread, and after how many recalls. */
       readonly runs: number;
+      readonly round: number;
     }
   /** Ends a thread; "recalled" and "exited" answer. */
   | { readonly type: "end"; readonly thread: number };
