@@ -217,8 +217,10 @@ test("a cancel of what is being replaced waits for it, and holds where it was no
   const refused = assert.rejects(start(executions, limits), { code: "store_unavailable" });
   await turn();
   const early = executions.cancel(second.id, "no more");
+  const known = executions.findKnown(second.id).then((found) => found?.decided?.status_message);
   await refused;
   proxy.open();
+  assert.doesNotMatch((await known) ?? "", /^Replaced/);
   assert.deepEqual([await early, (await second.ended).status_message], [true, "no more"]);
 });
 

@@ -133,6 +133,14 @@ testStores("an id that was never given out is not found, though its key is taken
   assert.deepEqual(await listExecutions(store, { parent_id: parent.id, limit: 9 }), [row]);
 });
 
+testStores("who an execution descends from is not told before it is known", async (open) => {
+  await using store = await open("unknown.db");
+  const row = newRow(newExecutionId(), RUNNING);
+  await insert(store, [row]);
+  const behind = { ...store, settled: () => Promise.resolve(false) };
+  await assert.rejects(countAncestors(behind, row.id), { name: "StoreError" });
+});
+
 testStores("what is no id of an execution cannot be written", async (open) => {
   await using store = await open("no-id.db");
   assert.throws(() => insertExecution(newRow("nobody"), INPUT), /Cannot write an execution/);

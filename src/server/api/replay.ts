@@ -2,7 +2,7 @@ import { REPLAY, STARTED } from "../../shared/contract/execution.ts";
 import { toInput, type Input } from "../executions/input.ts";
 import { readTrace } from "../request/trace.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
-import { findPayload } from "../store/executions.ts";
+import { findInput } from "../store/executions.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { requireExecution } from "./execution.ts";
@@ -51,8 +51,7 @@ async function inputOf(
   body: { input_value?: unknown },
 ): Promise<Input> {
   if (Object.hasOwn(body, "input_value")) return toInput(toJsonText(body.input_value));
-  const payload = await findPayload(api.store, row.id);
-  return payload ?? toInput("null");
+  return (await findInput(api.store, row.id)) ?? toInput("null");
 }
 
 async function findVersion(api: Api, row: ExecutionRow, version: string | undefined) {

@@ -22,7 +22,10 @@ export class ActiveExecution {
   readonly ended: Promise<Outcome>;
   /** Tells the waiting: the ending is on disk. */
   readonly settle: (outcome: Outcome) => void;
-  /** Once set, the ending is decided: what the flow still does changes nothing. */
+  /**
+   * Once set, the ending is decided: what the flow still does changes nothing. Null again where what
+   * was to replace it, or its ending, could not be recorded.
+   */
   decided: Outcome | null = null;
   /** Its run, as long as it waits for a thread or has one. */
   run: Run | null = null;

@@ -248,6 +248,13 @@ export class Executions implements RunEvents {
     return this.#active.find(id);
   }
 
+  /** As `find`, once it is known whether it ends with the begin of a newer one. */
+  async findKnown(id: string): Promise<ActiveExecution | undefined> {
+    const execution = this.#active.find(id);
+    const known = execution && this.#replacements.whenKnown(execution);
+    return known === undefined ? execution : known.then(() => this.findKnown(id));
+  }
+
   /**
    * As `find`, of an execution that another node may have.
    *
@@ -263,10 +270,8 @@ export class Executions implements RunEvents {
    * @throws StoreError where another node has it, and that could not be written
    */
   async cancel(id: string, reason: string): Promise<boolean> {
-    const execution = this.#active.find(id);
+    const execution = await this.findKnown(id);
     if (execution === undefined) return this.#elsewhere.cancel(id, reason);
-    const known = this.#replacements.whenKnown(execution);
-    if (known !== undefined) return known.then(() => this.cancel(id, reason));
     return this.#removals.cutShort(execution, "ENDED_CANCELLED", reason);
   }
 

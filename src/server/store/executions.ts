@@ -197,21 +197,31 @@ const ANCESTORS = prepare<{ id: string }>(({ id }) =>
     .select((eb) => eb.fn.countAll<number>().as("count")),
 );
 
-/** How many executions led to this one: its parent, that one's parent, as far as they are kept. */
+/**
+ * How many executions led to this one: its parent, that one's parent, as far as they are kept.
+ *
+ * @throws StoreError where the tables do not have all of the ledger yet: it may not be there itself
+ */
 export async function countAncestors(store: Store, id: string): Promise<number> {
-  await store.settled();
+  if (!(await store.settled())) throw newUnavailable(UNSETTLED);
   const found = await store.find<{ count: number }>(ANCESTORS({ id }));
   return found?.count ?? 0;
 }
 
-const PAYLOAD = prepare<{ id: string }>(({ id }) =>
+const selectInput = (id: string) =>
   builder
     .selectFrom("execution")
     .innerJoin("execution_input as input", "input.execution_key", "execution.key")
-    .leftJoin("execution_output as output", "output.execution_key", "execution.key")
-    .select(["input_value", "raw_body_at", "raw_body", "target", "output_value", "response"])
+    .select(["input_value", "raw_body_at", "raw_body", "target"])
     .where("execution.key", "=", KEY)
-    .where("execution.id", "=", id),
+    .where("execution.id", "=", id);
+
+const INPUT = prepare<{ id: string }>(({ id }) => selectInput(id));
+
+const PAYLOAD = prepare<{ id: string }>(({ id }) =>
+  selectInput(id)
+    .leftJoin("execution_output as output", "output.execution_key", "execution.key")
+    .select(["output_value", "response"]),
 );
 
 /** Of an execution that was found before. */
@@ -223,7 +233,7 @@ export async function findPayload(store: Store, id: string): Promise<PayloadRow 
 /** @throws StoreError where the tables do not have all of the ledger yet, and this neither */
 export async function findInput(store: Store, id: string): Promise<PayloadInput | undefined> {
   const isSettled = await store.settled();
-  const row = await store.find<PayloadInput>(PAYLOAD({ id }));
+  const row = await store.find<PayloadInput>(INPUT({ id }));
   if (row === undefined && !isSettled) throw newUnavailable(UNSETTLED);
   return row;
 }

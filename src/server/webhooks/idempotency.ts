@@ -121,7 +121,7 @@ async function isOver(
   id: string,
 ): Promise<boolean> {
   if (after_failure === "same") return false;
-  const live = executions.find(id);
+  const live = await executions.findKnown(id);
   if (live !== undefined) return live.decided !== null && FAILED.includes(live.decided.status);
   const row = await findExecution(store, id);
   return row !== undefined && FAILED.includes(row.status);
