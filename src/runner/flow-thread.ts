@@ -68,7 +68,7 @@ export class FlowThread {
   recall(): void {
     const begun = recall(this.#claims, this.#round);
     this.#round += 1;
-    this.#tell({ type: "recalled", thread: this.#options.number, begun });
+    this.#options.tell({ type: "recalled", thread: this.#options.number, begun });
   }
 
   /** Terminates it. */
@@ -86,7 +86,12 @@ export class FlowThread {
     this.#drain();
     const { number, spec } = this.#options;
     const message = causeOf(this.#error, spec.memory_mb);
-    this.#tell({ type: "exited", thread: number, begun: countBegun(this.#claims), message });
+    this.#options.tell({
+      type: "exited",
+      thread: number,
+      begun: countBegun(this.#claims),
+      message,
+    });
     this.#options.onExit();
   }
 
@@ -99,10 +104,6 @@ export class FlowThread {
     }
   }
 
-  #tell(message: OfThread): void {
-    this.#options.tell(message);
-  }
-
   /** A flow that got hold of its thread's channel could send any number of ports: one counts. */
   #greet(message: unknown): void {
     const { number, line } = this.#options;
@@ -111,7 +112,7 @@ export class FlowThread {
     if (!(port instanceof MessagePort)) return;
     this.#port = port;
     listen(port, (from) => this.#forwardBack(from));
-    this.#tell({ type: "started", thread: number });
+    this.#options.tell({ type: "started", thread: number });
   }
 
   /** The server looks at it; what is no text, or too long, was made by its flow. */
@@ -119,7 +120,7 @@ export class FlowThread {
     if (typeof text !== "string") return;
     // A longer frame would end the channel, for all.
     if (excessBytes(text) !== null) this.#endMuted();
-    else this.#tell({ type: "told", thread: this.#options.number, text });
+    else this.#options.tell({ type: "told", thread: this.#options.number, text });
   }
 
   /** Nobody learns what it had to say: its run fails, and no other. */

@@ -49,11 +49,6 @@ export class FlowLog {
     this.#first = maxLines - this.#last;
   }
 
-  /** Whether lines wait for the end. */
-  get isFull(): boolean {
-    return this.#tail !== null;
-  }
-
   /** What its execution counts and times on the console. */
   get labels(): Labels {
     return (this.#labels ??= new Labels());

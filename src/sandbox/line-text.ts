@@ -56,9 +56,9 @@ export function encode(message: FromThread): string {
 }
 
 function encodeEnded({ id, ending, ms, condition }: FromThread & { type: "ended" }): string {
-  const { status, status_message, output_value, response, aborted } = ending;
+  const { status, status_message, output_value, response } = ending;
   const said = status_message === null ? "null" : stringify(status_message);
-  const head = `["ended",${stringify(id)},"${status}",${said},${aborted},${ms},"${condition}"`;
+  const head = `["ended",${stringify(id)},"${status}",${said},${ms},"${condition}"`;
   const lengths = `${lengthOf(output_value)},${lengthOf(response)}`;
   return `${head},${lengths}]\n${output_value ?? ""}${response ?? ""}`;
 }

@@ -44,8 +44,9 @@ const abortAt = uncurry<AbortController, [reason: unknown], void>(AbortControlle
 export interface Execution {
   readonly job: Job;
   readonly controller: AbortController;
-  /** Why it was aborted. */
-  aborted: string | null;
+  /** As monotonicClock(). */
+  readonly begun: number;
+  isAborted: boolean;
   readonly log: FlowLog;
   readonly pending: Pending;
   status_message: string | null;
@@ -65,7 +66,6 @@ export class Ended implements Ending {
   readonly status_message: string | null;
   readonly output_value: string | null;
   readonly response: string | null;
-  aborted = false;
 
   /** @param output_value null: it has failed */
   constructor(output_value: string | null, status_message: string | null, response: string | null) {
@@ -163,7 +163,7 @@ async function call(
 
 /** Gives the signal to the flow; the thread is terminated later where it does not heed it. */
 export function abort(execution: Execution, reason: string): void {
-  execution.aborted = reason;
+  execution.isAborted = true;
   abortAt(execution.controller, new DOMException(reason, "AbortError"));
 }
 

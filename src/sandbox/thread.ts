@@ -77,7 +77,7 @@ function receive(message: ToThread): void {
 /** Last lines that wait are sent while there is time: what does not heed the signal has no end. */
 function cutShort(execution: Execution, reason: string): void {
   abort(execution, reason);
-  if (execution.log.isFull) execution.log.close();
+  execution.log.close();
 }
 
 /** With its methods as members of its own: a flow shares the class, and may replace them there. */
@@ -151,28 +151,28 @@ async function serve(): Promise<never> {
 
 /** An execution that leaves its thread spoilt is the last one: the runner ends the thread. */
 async function performOne(job: Job): Promise<void> {
-  const begun = monotonicClock();
   const execution = begin(job);
   const ending = await belonging.run(execution, () => settle(execution));
   runs += 1;
   const condition = conditionAfter(execution);
-  if (!end(execution, ending, monotonicClock() - begun, condition) || condition === "spoilt")
+  if (!end(execution, ending, condition) || condition === "spoilt")
     await new Promise<never>(() => {});
   current = null;
 }
 
 /** Between this and the end nothing of the flow's own runs. */
-function conditionAfter({ pending, aborted, hasFailed }: Execution): Condition {
+function conditionAfter({ pending, isAborted, hasFailed }: Execution): Condition {
   // Answers that are still to come would count as the next run's.
   if (isSpoilt || pending.count > 0 || isWornOut(runs, data.spec)) return "spoilt";
-  return hasStray || hasFailed || aborted !== null ? "doubtful" : "sound";
+  return hasStray || hasFailed || isAborted ? "doubtful" : "sound";
 }
 
 function begin(job: Job): Execution {
   const execution: Execution = {
     job,
     controller: new AbortController(),
-    aborted: null,
+    begun: monotonicClock(),
+    isAborted: false,
     log: new FlowLog(data.limits.max_log_lines, tidy, (said) => {
       if (!execution.ended) line.send({ type: "log", id: job.id, line: said });
     }),
@@ -191,20 +191,15 @@ function begin(job: Job): Execution {
 async function settle(execution: Execution): Promise<Ended> {
   try {
     await (loading ??= importFlow());
-    return await settleIn(execution);
+    const begun = monotonicClock();
+    const ending = await runFlow(execution);
+    const change = findChange(monotonicClock() - begun);
+    if (change !== null) tellChange(execution, change);
+    return ending;
   } catch (thrown) {
     isSpoilt = true;
     return failure(execution, thrown);
   }
-}
-
-async function settleIn(execution: Execution): Promise<Ended> {
-  const begun = monotonicClock();
-  const ending = await runFlow(execution);
-  const change = realm?.findChange(monotonicClock() - begun) ?? null;
-  if (change !== null) tellChange(execution, change);
-  forgetTimeline(execution);
-  return ending;
 }
 
 /** A run that has failed is one like any other: its thread goes on. */
@@ -220,9 +215,11 @@ async function runFlow(execution: Execution): Promise<Ended> {
   }
 }
 
-function forgetTimeline(execution: Execution): void {
-  if (isSpoilt || timeline === null || timeline.forget()) return;
-  tellChange(execution, "the marks in performance that were there before it");
+/** What the next run would find other than this one has found it; null: nothing. @see Realm */
+function findChange(ms: number): string | null {
+  const change = realm?.findChange(ms) ?? null;
+  const isForgotten = change !== null || timeline === null || timeline.forget();
+  return isForgotten ? change : "the marks in performance that were there before it";
 }
 
 function tellChange(execution: Execution, change: string): void {
@@ -268,9 +265,9 @@ function keepShort(response: string | null): string | null {
 }
 
 /** Hands the ending over; false where one was handed over before. */
-function end(execution: Execution, ending: Ended, ms: number, condition: Condition): boolean {
+function end(execution: Execution, ending: Ended, condition: Condition): boolean {
   if (execution.ended) return false;
-  ending.aborted = execution.aborted !== null;
+  const ms = monotonicClock() - execution.begun;
   execution.log.close();
   execution.ended = true;
   line.send({ type: "ended", id: execution.job.id, ending, ms, condition });
@@ -284,7 +281,7 @@ function end(execution: Execution, ending: Ended, ms: number, condition: Conditi
 function onStray(thrown: unknown): void {
   const execution = belonging.getStore() ?? (runs === 0 ? current : null);
   if (execution === null || execution.isSettled || execution.ended) taint(execution, thrown);
-  else end(execution, failure(execution, thrown), 0, "spoilt");
+  else end(execution, failure(execution, thrown), "spoilt");
 }
 
 /** An execution that has ended stays as it was recorded. */

@@ -132,7 +132,7 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
   opened.defer(() => listener.close());
   async function stop(hurried: Promise<void>): Promise<void> {
     isServing = false;
-    executions.startDraining();
+    executions.isDraining = true;
     listener.closeAfterAnswers();
     await Promise.race([wait(toMs(config.SHUTDOWN_DELAY_SEC), undefined, UNREF), hurried]);
     const drained = executions.drain(toMs(config.SHUTDOWN_GRACE_SEC));

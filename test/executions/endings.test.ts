@@ -49,7 +49,6 @@ for (const output_value of [SMALL, LARGE])
       status_message: null,
       output_value,
       response: null,
-      aborted: false,
     };
     endings.conclude(execution, ending);
     const { status, status_message } = await execution.ended;

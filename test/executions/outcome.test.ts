@@ -16,7 +16,6 @@ const SUCCESS: Ending = {
   status_message: null,
   output_value: "null",
   response: null,
-  aborted: false,
 };
 
 /** Texts near to what is expected, so that the checks behind the first are reached too. */

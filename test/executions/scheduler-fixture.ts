@@ -70,6 +70,11 @@ export class Machine {
     return this.#runs.length;
   }
 
+  /** Ids of what stands in a queue. */
+  get waiting(): string[] {
+    return this.#runs.filter(({ link }) => link !== null).map(({ id }) => id);
+  }
+
   specOf(flow: string): FlowSpec {
     const key = `${flow}@1`;
     const grants = { net: false, read: [], write: [], secrets: [] };

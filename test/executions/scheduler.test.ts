@@ -270,7 +270,8 @@ test("a stop hands nothing more over, but to threads that start for it", async (
   const stopped = machine.scheduler.stop();
   machine.start("c1");
   await machine.turn();
-  assert.deepEqual((await stopped).map(({ id }) => id).toSorted(), ["a2", "a3", "c1"]);
+  await stopped;
+  assert.deepEqual(machine.waiting.toSorted(), ["a2", "a3", "c1"]);
   let isIdle = false;
   const idle = machine.scheduler.whenIdle().then(() => (isIdle = true));
   await machine.turn();

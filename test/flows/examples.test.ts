@@ -144,10 +144,9 @@ suite("example flows", () => {
     const waiting = setInterval(() => {
       if (bench.log(id).includes("Waiting")) bench.abort(id, "cancelled");
     }, 10);
-    const { aborted, status } = await ending;
+    const { status, status_message } = await ending;
     clearInterval(waiting);
-    assert.equal(aborted, true);
-    assert.equal(status, "ENDED_ERROR");
+    assert.deepEqual([status, status_message], ["ENDED_ERROR", "The operation was aborted"]);
   });
 
   test("failing fails with its message", async () => {

@@ -18,7 +18,7 @@ const frame = (head, text = "") => { const body = Buffer.from(sent.toString("lat
 let runs = 0;
 `;
 
-const ENDED = `["ended", id, "ENDED_SUCCESS", null, false, 1, "sound", 3, -1], '"x"'`;
+const ENDED = `["ended", id, "ENDED_SUCCESS", null, 1, "sound", 3, -1], '"x"'`;
 
 let bench: Bench;
 let other: FlowSpec;
@@ -46,9 +46,9 @@ const DAMAGES: Readonly<Record<string, string>> = {
   "a head that is no JSON": `const f = frame([]); f[36] = 123; line.write(f);`,
   "a head that is no list": `line.write(frame({}));`,
   "an unknown type": `line.write(frame(["other", id]));`,
-  "lengths that are not the texts'": `line.write(frame(["ended", id, "ENDED_SUCCESS", null, false, 1, "sound", 9, -1], "1"));`,
-  "a negative time": `line.write(frame(["ended", id, "ENDED_SUCCESS", null, false, -1, "sound", 1, -1], "1"));`,
-  "an unknown condition": `line.write(frame(["ended", id, "ENDED_SUCCESS", null, false, 1, "other", 1, -1], "1"));`,
+  "lengths that are not the texts'": `line.write(frame(["ended", id, "ENDED_SUCCESS", null, 1, "sound", 9, -1], "1"));`,
+  "a negative time": `line.write(frame(["ended", id, "ENDED_SUCCESS", null, -1, "sound", 1, -1], "1"));`,
+  "an unknown condition": `line.write(frame(["ended", id, "ENDED_SUCCESS", null, 1, "other", 1, -1], "1"));`,
   "an unknown operation": `line.write(frame(["operation", 1, id, "other", "x", false, -1]));`,
   "a line of no known level": `line.write(frame(["log", id, 1, "loud"], "x"));`,
   "two thousand operations too many": `for (let n = 0; n < 4000; n += 1) line.write(frame(["operation", 7, id, "setting", "x", false, -1]));`,

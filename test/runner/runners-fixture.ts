@@ -144,8 +144,7 @@ export async function openBench(
     run: (spec, job) => bench.start(spec, job).ending,
     abort(id, reason) {
       const run = active.get(id);
-      if (run !== undefined && scheduler.abort(run, reason))
-        run.ended({ ...failed(reason), aborted: true });
+      if (run !== undefined && scheduler.abort(run, reason)) run.ended(failed(reason));
     },
     log: (id) => (lines.get(id) ?? []).map(({ level, text }) => `${level} ${text}`).join("\n"),
     async [Symbol.asyncDispose]() {

@@ -56,7 +56,8 @@ function begin(job: Job): Execution {
   return {
     job,
     controller: new AbortController(),
-    aborted: null,
+    begun: 0,
+    isAborted: false,
     log: new FlowLog(LIMITS.max_log_lines, String, () => job),
     pending: { count: 0, waiter: null },
     status_message: null,

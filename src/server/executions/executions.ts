@@ -284,11 +284,6 @@ export class Executions implements RunEvents {
     else this.#removals.cutShort(execution, "ENDED_CANCELLED", reason);
   }
 
-  /** The service stops soon, and takes nothing that others can have. */
-  startDraining(): void {
-    this.isDraining = true;
-  }
-
   /** Now in a thread, and now waiting for one. */
   counts(): { running: number; waiting: number } {
     const { running, waiting } = this.#scheduler.counts();
@@ -316,7 +311,7 @@ export class Executions implements RunEvents {
    * the listeners of `onStop` are called. What waits for a thread stays PENDING for the next start.
    */
   async drain(graceMs: number): Promise<void> {
-    this.startDraining();
+    this.isDraining = true;
     this.#journal.isClosing = true;
     this.#heldBack?.close();
     await atMost(WAIT_MS, this.#scheduler.stop());
@@ -354,6 +349,7 @@ export class Executions implements RunEvents {
   }
 
   log(execution: ActiveExecution, lines: readonly LogLine[]): void {
+    if (execution.isElsewhere) return;
     execution.place = findPlace(lines) ?? execution.place;
     this.#journal.addLog(execution.id, lines);
     this.#options.onlooker?.logged(execution, lines);

@@ -79,22 +79,10 @@ export class Journal {
    */
   start(members: StartMembers, row: number | null, events: StartEvents): void {
     const record: LedgerRecord = { kind: "start", ...members };
-    let own = members.ids;
-    const leave = (left: readonly string[]): void => {
-      own = own.filter((id) => !left.includes(id));
-      if (own.length === 0) events.started();
-    };
-    const overtaken = (lost: readonly string[]): void => {
-      events.overtaken(lost);
-      leave(lost);
-    };
-    const heldBack = (held: readonly string[]): void => {
-      events.heldBack(held);
-      leave(held);
-    };
+    const { overtaken, heldBack } = events;
     const started = (): void => {
       events.started();
-      for (const id of own) this.changes.publish(id, "status");
+      for (const id of members.ids) this.changes.publish(id, "status");
     };
     const failed = (error: StoreError): void => {
       this.#log.error({ error: String(error) }, "Cannot write that executions run");

@@ -164,18 +164,16 @@ export class Scheduler implements WorkerEvents {
   }
 
   /**
-   * From now on nothing more is handed over, but to workers that start for it.
-   *
-   * @returns what waits, also what was called back from behind others
+   * From now on nothing more is handed over, but to workers that start for it. Resolves once what was
+   * called back from behind others waits again.
    */
-  async stop(): Promise<Run[]> {
+  stop(): Promise<void> {
     this.#isOpen = false;
     for (const worker of this.#workers()) {
       worker.recall();
       if (worker.isStarting) this.#promise(worker);
     }
-    await this.#until(() => this.#workers().every((worker) => !isMoving(worker)));
-    return [...this.#flows.values()].flatMap(({ runs }) => [...runs]);
+    return this.#until(() => this.#workers().every((worker) => !isMoving(worker)));
   }
 
   /** Resolves once no thread has a run. */

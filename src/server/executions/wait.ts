@@ -23,7 +23,7 @@ export interface WaitRules {
  * Waits until the execution has ended, the window is over, or the client is gone. Where nobody
  * else waits, a client that goes takes its synchronous execution with it (section 4.4).
  *
- * @param window_ms null: as long as it takes
+ * @param windowMs null: as long as it takes
  */
 export function waitFor(
   rules: WaitRules,

@@ -11,13 +11,13 @@ export interface RecordEvents {
   applied?(): void;
   /**
    * Before `written`: of these executions nothing was, because they have ended, or are another
-   * node's by now. A record of none other is told no more, but for a begin: it replaces them, or was
-   * recorded before this node was given up.
+   * node's by now. A record of none other is told no more, but for a begin, which replaces them or was
+   * recorded before this node was given up, and a start, whose runs wait for what becomes of them.
    */
   overtaken?(ids: readonly string[]): void;
   /**
    * Before `written`: these were not started and wait on, because as many of their webhook run as
-   * may. A record of none other is told no more.
+   * may.
    */
   heldBack?(ids: readonly string[]): void;
   /** It was not written, and will not be. */

@@ -49,7 +49,7 @@ function toMessage(head: readonly unknown[], texts: string): FromThread | null {
 }
 
 function toEnded(head: readonly unknown[], texts: string): FromThread | null {
-  const [, id, status, status_message, aborted, ms, condition, output, response] = head;
+  const [, id, status, status_message, ms, condition, output, response] = head;
   if (!isLength(output) || !isLength(response)) return null;
   const half = Math.max(0, output);
   if (half + Math.max(0, response) !== texts.length) return null;
@@ -58,7 +58,6 @@ function toEnded(head: readonly unknown[], texts: string): FromThread | null {
     status_message,
     output_value: output === NO_TEXT ? null : texts.slice(0, half),
     response: response === NO_TEXT ? null : texts.slice(half),
-    aborted,
   };
   const isTimed = typeof ms === "number" && Number.isFinite(ms) && ms >= 0;
   return typeof id === "string" && isTimed && isCondition(condition) && isEnding(ending)

@@ -231,8 +231,7 @@ export class ThreadLine implements WorkerLine {
     // One that has ended starts no others.
     turns.hurry(this);
     const isSound = isInLimits(ending, this.#options.limits);
-    const told = isSound ? ending : { ...REPLACED, aborted: ending.aborted };
-    this.worker.ended(id, told, ms, condition);
+    this.worker.ended(id, isSound ? ending : REPLACED, ms, condition);
   }
 
   #log({ id, line }: FromThread & { type: "log" }): void {

@@ -283,5 +283,5 @@ export class Worker {
 
 /** The ending of a run whose thread is gone: why it was aborted, or else why it is gone. */
 export function endingOf({ abortReason }: Run, ending: Ending): Ending {
-  return abortReason === null ? ending : { ...failed(abortReason), aborted: true };
+  return abortReason === null ? ending : failed(abortReason);
 }

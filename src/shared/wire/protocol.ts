@@ -85,19 +85,11 @@ export interface Ending {
   readonly output_value: string | null;
   /** JSON text of the custom response {status, headers, body, body_encoding?}; null without one. Not validated. */
   readonly response: string | null;
-  /** Set when the thread was ended by `abort` (the server decided the status before). */
-  readonly aborted: boolean;
 }
 
 /** An ending that no thread told. @param status_message why it failed */
 export function failed(status_message: string): Ending {
-  return {
-    status: "ENDED_ERROR",
-    status_message,
-    output_value: null,
-    response: null,
-    aborted: false,
-  };
+  return { status: "ENDED_ERROR", status_message, output_value: null, response: null };
 }
 
 /** What a flow declares; see shared/author.ts for the meaning of each. */
@@ -299,13 +291,12 @@ function isTime(value: unknown): boolean {
 
 export function isEnding(value: unknown): value is Ending {
   if (!isRecord(value)) return false;
-  const { status, status_message, output_value, response, aborted } = value;
+  const { status, status_message, output_value, response } = value;
   return (
     (status === "ENDED_SUCCESS" || status === "ENDED_ERROR") &&
     (status_message === null || isText(status_message, MAX_TEXT)) &&
     (output_value === null || isText(output_value)) &&
-    (response === null || isText(response)) &&
-    typeof aborted === "boolean"
+    (response === null || isText(response))
   );
 }
 

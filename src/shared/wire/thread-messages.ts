@@ -50,7 +50,7 @@ export interface Imported {
  *     ["run", round, (id, execution, input_value, raw_body, raw_body_at, base_url, target) of each]
  *     ["abort", id, reason]
  *     ["answer", number, ok]
- *     ["ended", id, status, status_message, aborted, ms, condition, output_value, response]
+ *     ["ended", id, status, status_message, ms, condition, output_value, response]
  *     ["log", id, at, level]
  *     ["stray", id]
  *     ["operation", number, id, operation, name, wait, value]

@@ -130,7 +130,8 @@ export class LaneQueue {
     const held = record.kind === "start" ? own.filter((id) => heldBack.has(id)) : [];
     if (held.length > 0) this.#tell(() => events.heldBack?.(held));
     const left = lost.length + held.length;
-    if (record.kind !== "begin" && own.length > 0 && left === own.length) return;
+    const isWhole = record.kind === "begin" || record.kind === "start";
+    if (!isWhole && own.length > 0 && left === own.length) return;
     this.#tell(() => events.written?.());
     this.#tell(() => events.synced?.());
     this.#tell(() => events.applied?.());
