@@ -141,6 +141,7 @@ function withActs(node: StoreNode, acts: Partial<StoreNode>): StoreNode {
     name: node.name,
     others: 1,
     renew: (figures) => node.renew(figures),
+    correctClock: (behindMs) => node.correctClock(behindMs),
     rejoin: () => node.rejoin(),
     sweep: () => node.sweep(),
     tellAwaited: (ids, left) => node.tellAwaited(ids, left),
@@ -420,6 +421,11 @@ test("what nobody waits for any more is looked for no more", async () => {
   assert.ok(wanted !== undefined && left !== undefined);
   wanted.watchers += 1;
   await poll("one to be forgotten", async () => (elsewhere.size === 1 ? true : null));
+  const ended = await start(theirs);
+  await runOn(other, ended.id);
+  assert.ok(elsewhere.find(ended.row));
+  assert.equal(await elsewhere.cancel(ended.id, "too late"), false, "it had ended");
+  await poll("its ending", async () => (elsewhere.size === 1 ? true : null));
   await runOn(other, wanted.id);
   assert.equal((await wanted.ended).status, "ENDED_SUCCESS");
   assert.equal(elsewhere.size, 0);
@@ -453,7 +459,10 @@ test("what waits for a flow that no node has ends after a time, and what a node 
   await using _pickup = new Pickup({ ...options, isServed: () => false, unservedMs: 300 });
   await asked.promise;
   assert.equal((await findExecution(store, id))?.status, "PENDING", "a node that lives has it");
+  const borrowed = await start(await openExecutions(other));
   await offer("delete from node_flow");
+  assert.equal(await store.node.endUnserved(["f"]), 0, "a node that lives runs what it borrowed");
+  await runOn(other, borrowed.id);
   await poll("it to end", async () => {
     const row = await findExecution(store, id);
     return row?.status === "ENDED_ERROR"

@@ -5,11 +5,14 @@ import { sql } from "kysely";
 import pg from "pg";
 import { keyOf, newExecutionId, newId } from "../../src/shared/id.ts";
 import { findExecution, findInput } from "../../src/server/store/executions.ts";
-import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
+import type { ClaimRow } from "../../src/server/store/claim-row.ts";
+import { findClaim } from "../../src/server/store/claims.ts";
+import type { BeginRecord, LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
 import { NODES_LOCK } from "../../src/server/store/postgres/locks.ts";
 import { sendingMs, toLimits, transact } from "../../src/server/store/postgres/connection.ts";
 import { openPostgresStore, type PostgresOptions } from "../../src/server/store/postgres/store.ts";
+import { UnknownBegins } from "../../src/server/store/postgres/unknown-begins.ts";
 import { listenForWaiting } from "../../src/server/store/postgres/waiting-hints.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
 import type { StoreError } from "../../src/server/store/store-error.ts";
@@ -90,12 +93,17 @@ function append(store: Store, record: LedgerRecord, text: string | null = null):
   });
 }
 
-async function begin(store: Store, webhook_id: string | null = null, text = "1"): Promise<string> {
+function newBegin(claims: readonly ClaimRow[] = [], webhook_id: string | null = null): BeginRecord {
   const { input_value: _, ...input } = INPUT;
   const waiting = { status: "PENDING", started_at: null, ended_at: null } as const;
   const row = newRow(newExecutionId(), { ...waiting, webhook_id });
-  await append(store, { kind: "begin", row, input, month: null }, text);
-  return row.id;
+  return { kind: "begin", row, input, month: null, ...(claims.length > 0 && { claims }) };
+}
+
+async function begin(store: Store, webhook_id: string | null = null, text = "1"): Promise<string> {
+  const record = newBegin([], webhook_id);
+  await append(store, record, text);
+  return record.row.id;
 }
 
 const start = (store: Store, id: string, at = 7) => append(store, { kind: "start", ids: [id], at });
@@ -514,6 +522,50 @@ test("a start whose connection dies in silence is over soon", async () => {
 });
 
 const NOT_STARTED = "not started: the database was away when it was recorded";
+
+test("a begin that was refused and is there waits, where others may have told of it", async () => {
+  await using opened = new AsyncDisposableStack();
+  const url = await server.createDatabase();
+  const store = opened.use(await openNodeStore(url));
+  const client = await openClient(opened, url);
+  const claim = { hash: "key", fingerprint: null, expires_at: 1e15 };
+  const [told, plain] = [newBegin([claim]), newBegin()];
+  for (const record of [told, plain]) {
+    assert.equal(await append(store, record, "1"), "applied");
+    assert.equal(await start(store, record.row.id), "applied");
+  }
+  const unknown = new UnknownBegins();
+  const entries = [told, plain].map((record) => ({ record, text: "1" }));
+  unknown.add(entries, new Set([store.node.id]));
+  await unknown.settle(client);
+  const read = async ({ row }: BeginRecord) => (await findExecution(store, row.id))?.status;
+  assert.deepEqual([await read(told), await read(plain)], ["PENDING", "ENDED_ERROR"]);
+  assert.equal((await findClaim(store, "key", 1))?.id, told.row.id);
+  assert.deepEqual(
+    (await store.node.take(ALL)).map(({ id }) => id),
+    [told.row.id],
+    "whoever has room runs it",
+  );
+});
+
+test("the thread of the store has the clock of all nodes", async () => {
+  await using store = await openNodeStore(await server.createDatabase());
+  const ahead = 3_600_000;
+  store.node.correctClock(-ahead);
+  const claim = { hash: "key", fingerprint: null, expires_at: Date.now() - ahead + 60_000 };
+  const [first, second] = [newBegin([claim]), newBegin([claim])];
+  assert.equal(await append(store, first, "1"), "applied");
+  await assert.rejects(append(store, second, "1"), { code: "claimed" }, "it has not expired");
+});
+
+test("who joins is one of the others within seconds, however long a lease is", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  await store.node.renew(FIGURES);
+  assert.equal(store.node.others, 0);
+  await using _other = await openNodeStore(url);
+  await poll("it to be seen", async () => (store.node.others === 1 ? true : null));
+});
 
 test("a statement that arrives late puts back nothing that was started after it", async () => {
   await using store = await openNodeStore(await server.createDatabase());

@@ -63,13 +63,11 @@ export class Elsewhere {
   /**
    * Ends it as ENDED_CANCELLED; the node that has it sees so at its next look.
    *
-   * @returns false where nobody waits for it here
+   * @returns false where nobody waits for it here, or it had ended
    * @throws StoreError where that may not be written
    */
   async cancel(id: string, reason: string): Promise<boolean> {
-    if (!this.#waited.has(id)) return false;
-    await this.#cancel(id, reason);
-    return true;
+    return this.#waited.has(id) && (await this.#cancel(id, reason));
   }
 
   /** As `cancel`, however long it cannot be written. */
@@ -84,8 +82,11 @@ export class Elsewhere {
     });
   }
 
-  async #cancel(id: string, reason: string): Promise<void> {
-    await this.#store.commit([cancelUnended(this.#store, id, reason, now())]);
+  async #cancel(id: string, reason: string): Promise<boolean> {
+    const [cancelled = 0] = await this.#store.commit([
+      cancelUnended(this.#store, id, reason, now()),
+    ]);
+    return cancelled > 0;
   }
 
   /** Settles it with the ending that is written elsewhere. */

@@ -176,5 +176,6 @@ export class Lease {
       );
     this.#behindMs = total;
     correctClock(total);
+    this.#options.node.correctClock(total);
   }
 }

@@ -8,10 +8,12 @@ export interface StoreNode {
   readonly id: string;
   /** NODE_NAME. */
   readonly name: string;
-  /** How many others live, as of the latest renewal. */
+  /** How many others live, as of the latest second. */
   readonly others: number;
   /** Prolongs its lease. @throws StoreError where the store cannot be reached */
   renew(figures: NodeFigures): Promise<Renewal>;
+  /** From now on times that the store makes itself are corrected by so many milliseconds. */
+  correctClock(behindMs: number): void;
   /** After it was given up: goes on as a new one. @throws StoreError */
   rejoin(): Promise<void>;
   /** Ends what ran on nodes that are lost, and forgets those; null: another node does so just now. */

@@ -10,6 +10,7 @@ import type { SharedTask } from "../shared-store.ts";
 import { StoreError } from "../store-error.ts";
 import type {
   Answer,
+  ClockRequest,
   Event,
   Joined,
   Lane,
@@ -47,6 +48,8 @@ export class Client {
   #isOpen = false;
   #lost: Error | null = null;
   #onWaiting = (): void => {};
+  /** How many other nodes live, as of the latest second in which that could be asked. */
+  others = 0;
   /** Since when it cannot be reached, as performance.now(); null: it can. */
   #awaySince: number | null = null;
 
@@ -97,6 +100,12 @@ export class Client {
 
   record(lane: Lane, records: readonly LedgerEntry[]): Promise<Written> {
     return this.#ask({ records, lane }, (answer: Written) => answer);
+  }
+
+  /** Of times that the thread makes itself. */
+  correctClock(behindMs: number): void {
+    const request: ClockRequest = { behindMs };
+    this.#worker.postMessage(request);
   }
 
   renew(renew: NodeFigures): Promise<Renewed> {
@@ -194,6 +203,7 @@ export class Client {
       this.#opening.resolve(event.opened);
     } else if ("line" in event) this.#events.tell(event.line);
     else if ("isWaiting" in event) this.#onWaiting();
+    else if ("others" in event) this.others = event.others;
     else if ("isReachable" in event) this.#awaySince = event.isReachable ? null : performance.now();
     else {
       this.#lost = new StartError(event.refused, event.exitCode);

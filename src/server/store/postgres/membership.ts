@@ -24,6 +24,7 @@ const RETURNED = INTERRUPTED_COLUMNS.map((name) => `execution.${name}`).join(", 
 export class Membership {
   readonly #data: ThreadData;
   #id = randomUUID() as string;
+  #hasJoined = false;
   /** When its lease was renewed last, by the clock of the database. */
   #renewedAt = 0;
 
@@ -60,10 +61,25 @@ export class Membership {
       return { slot, interrupted };
     });
     this.#id = id;
+    this.#hasJoined = true;
     const { rows } = await client.query<{ largest: number | null }>(
       "select max(key) as largest from execution",
     );
     return { ...joined, id, largestKey: rows[0]?.largest ?? null };
+  }
+
+  /** How many others live. @returns null: it is no node, or not yet, and its tables may not be there */
+  async countOthers(client: Client): Promise<number | null> {
+    if (!this.#hasJoined) {
+      await client.query("select 1");
+      return null;
+    }
+    const { rows } = await client.query<{ others: number }>({
+      name: "others",
+      text: `select count(*) as others from node where id <> $1 and lease_until > ${CLOCK}`,
+      values: [this.#id],
+    });
+    return rows[0]?.others ?? 0;
   }
 
   async renew(client: Client, { state, running, waiting }: NodeFigures): Promise<Renewed> {
@@ -157,7 +173,10 @@ export class Membership {
     return rows.map(({ flow }) => flow);
   }
 
-  /** Ends what waits on lost nodes, of flows that no node that lives has in its folder. */
+  /**
+   * Ends what waits on lost nodes, of flows that no node that lives has in its folder, or has taken
+   * executions of: one may run what it has borrowed.
+   */
   async endUnserved(client: Client, flows: readonly string[]): Promise<number> {
     const { rowCount } = await client.query(
       `update execution set status = 'ENDED_ERROR', ended_at = ${CLOCK},
@@ -165,7 +184,10 @@ export class Membership {
         where status = 'PENDING' and ended_at is null and flow = any($1::text[])
           and not exists (select from node where node.id = execution.node_id)
           and not exists (select from node_flow join node on node.id = node_flow.node_id
-            where node_flow.flow = execution.flow and node.lease_until > ${CLOCK})`,
+            where node_flow.flow = execution.flow and node.lease_until > ${CLOCK})
+          and not exists (select from execution as other join node on node.id = other.node_id
+            where other.flow = execution.flow and other.ended_at is null
+              and node.lease_until > ${CLOCK})`,
       [flows],
     );
     return rowCount ?? 0;

@@ -7,7 +7,6 @@ import type { Joined } from "./thread-protocol.ts";
 /** The service as a node, which its first joining has made it; disposed of, it makes no keys. */
 export function openNode(client: Client, name: string, joined: Joined): StoreNode & Disposable {
   let { id } = joined;
-  let others = 0;
   let release = useSlot(joined.slot, joined.largestKey);
   return {
     name,
@@ -16,14 +15,15 @@ export function openNode(client: Client, name: string, joined: Joined): StoreNod
       return id;
     },
     get others() {
-      return others;
+      return client.others;
     },
     async renew(figures) {
       const asked = now();
-      const { isMember, at, others: count } = await client.renew(figures);
-      others = count;
+      const { isMember, at, others } = await client.renew(figures);
+      client.others = others;
       return { isMember, behindMs: differenceOf(at, asked, now()) };
     },
+    correctClock: (behindMs) => client.correctClock(behindMs),
     async rejoin() {
       const again = await client.rejoin();
       release = useSlot(again.slot, again.largestKey);

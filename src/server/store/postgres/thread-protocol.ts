@@ -77,6 +77,11 @@ export type NodeAct =
   | { readonly rejoin: true }
   | { readonly leave: true };
 
+/** Not answered: by how much the machine's clock is behind that of the database, in milliseconds. */
+export interface ClockRequest {
+  readonly behindMs: number;
+}
+
 export interface StopRequest {
   /** Id of a list. */
   readonly stop: number;
@@ -131,7 +136,9 @@ export type Event =
   /** Whether PostgreSQL can be reached. */
   | { readonly isReachable: boolean }
   /** Another node has told that more waits there than it can run. */
-  | { readonly isWaiting: true };
+  | { readonly isWaiting: true }
+  /** How many other nodes live. */
+  | { readonly others: number };
 
 /** What the store knows once it is open. */
 export interface Opened {

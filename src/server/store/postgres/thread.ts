@@ -1,4 +1,5 @@
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
+import { correctClock } from "../../../shared/clock.ts";
 import { StartError } from "../../../shared/errors.ts";
 import { addMoved } from "../execution-key.ts";
 import { toUnitError } from "./error.ts";
@@ -11,6 +12,7 @@ import { Reads } from "./reads.ts";
 import { prepareTables, warnOfDurability } from "./start.ts";
 import type {
   Answer,
+  ClockRequest,
   Event,
   NodeAct,
   Request,
@@ -42,6 +44,10 @@ async function serve(): Promise<void> {
     tell,
     onReached: (client) => writer.giveUpDead(client),
     onLost: () => writer.giveUp(),
+    ask: async (client) => {
+      const others = await membership.countOthers(client);
+      if (others !== null) tell({ others });
+    },
     prepare: (client) =>
       listenForWaiting(client, (node) => {
         if (node !== membership.id) tell({ isWaiting: true });
@@ -64,8 +70,9 @@ async function serve(): Promise<void> {
     lanes: new Lanes(data, membership),
     holds: new Holds(data),
   };
-  port.on("message", (request: Request | StopRequest) => {
+  port.on("message", (request: Request | StopRequest | ClockRequest) => {
     if ("stop" in request) return parts.reads.stop(request.stop);
+    if ("behindMs" in request) return correctClock(request.behindMs);
     respond(request, parts).then(answer, (error: unknown) =>
       answer({ id: request.id, error: toUnitError(error) }),
     );

@@ -33,9 +33,9 @@ export class UnknownBegins {
   }
 
   /**
-   * Ends those that were recorded, before another node takes them. Whoever sends the same again
-   * starts it anew: their claims are free. One that may have taken the place of what waited is left
-   * to wait: what it replaced was acknowledged, and has ended.
+   * Ends those that were recorded, before another node takes them. Two are left to wait: one that may
+   * have taken the place of what waited, which was acknowledged, and has ended; and one that has a
+   * claim, by which another node may have told whoever sent the same again that it is there.
    *
    * @param client of whose lane no earlier statement is under way any more
    */
@@ -59,11 +59,13 @@ const LOCK_BEGUN = `select execution.id from execution
   for update of execution`;
 
 /** They are no node's: whichever has room takes them, as it does those of a lost one. */
-const LEAVE_REPLACING = `update execution
-  set node_id = null, status = 'PENDING', started_at = null from webhook
-  where execution.key = any($1::bigint[]) and execution.id = any($2::text[])
-    and webhook.id = execution.webhook_id and webhook.limits::jsonb ->> 'when_busy' = 'replace'
-  returning execution.id`;
+const LEAVE = `update execution
+  set node_id = null, status = 'PENDING', started_at = null
+  where key = any($1::bigint[]) and id = any($2::text[])
+    and (exists (select from execution_claim where execution_key = execution.key)
+      or exists (select from webhook where webhook.id = execution.webhook_id
+        and webhook.limits::jsonb ->> 'when_busy' = 'replace'))
+  returning id`;
 
 async function settleBegun(
   client: Client,
@@ -74,7 +76,7 @@ async function settleBegun(
   const begun = idsOf(
     await client.query(LOCK_BEGUN, [all.map(requireKey), all, [...givenUp.values()], node]),
   );
-  const left = new Set(idsOf(await client.query(LEAVE_REPLACING, [begun.map(requireKey), begun])));
+  const left = new Set(idsOf(await client.query(LEAVE, [begun.map(requireKey), begun])));
   await endBegun(
     client,
     node,
@@ -91,10 +93,4 @@ async function endBegun(client: Client, node: string, ids: readonly string[]): P
   const status_message = "not started: the database was away when it was recorded";
   const rows = ids.map((id) => ({ id, ...ended, status_message, response: null }));
   await runBatch(client, toEndBatch(rows, node));
-  await client.query(
-    `delete from execution_claim using execution
-      where execution_claim.execution_key = any($1::bigint[])
-        and execution.key = execution_claim.execution_key and execution.id = any($2::text[])`,
-    [ids.map(requireKey), ids],
-  );
 }
