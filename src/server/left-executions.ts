@@ -1,9 +1,10 @@
 import type { Log } from "../shared/log.ts";
+import type { Config } from "./config/resolve.ts";
 import type { Executions } from "./executions/executions.ts";
-import { Pickup, type PickupOptions } from "./executions/pickup.ts";
+import { Pickup, type PickupOptions, type Serving } from "./executions/pickup.ts";
 import type { ReportInterrupted } from "./store/interrupted.ts";
 import { recover } from "./executions/recover.ts";
-import type { Catalog } from "./flows/catalog.ts";
+import type { Catalog, Flow } from "./flows/catalog.ts";
 import type { Lease } from "./nodes/lease.ts";
 import type { Store } from "./store/store.ts";
 import { listLimited } from "./store/webhooks.ts";
@@ -13,6 +14,7 @@ interface Unended {
   readonly lease: Lease | null;
   readonly executions: Executions;
   readonly catalog: Catalog;
+  readonly config: Pick<Config, "FLOWS_SHARED">;
   readonly log: Log;
   readonly reportInterrupted: ReportInterrupted;
 }
@@ -29,8 +31,8 @@ async function queueLeft(parts: Unended, opened: AsyncDisposableStack): Promise<
   const findFlow = (name: string, version: string | null) => findVersion(catalog, name, version);
   for (const webhook of await listLimited(store)) executions.limit(webhook);
   const { node } = store;
-  const isServed = (flow: string) => (catalog.find(flow)?.spec ?? null) !== null;
-  if (node !== null) return takePart({ ...parts, node, findFlow, isServed }, opened);
+  const findServing = (name: string) => toServing(catalog.find(name), parts.config.FLOWS_SHARED);
+  if (node !== null) return takePart({ ...parts, node, findFlow, findServing }, opened);
   const recovered = await recover({ ...parts, findFlow });
   if (recovered.interrupted + recovered.resumed > 0)
     log.warn(recovered, "Executions of the last run were put in order");
@@ -38,7 +40,7 @@ async function queueLeft(parts: Unended, opened: AsyncDisposableStack): Promise<
 
 /** As a node among others. */
 function takePart(
-  parts: Unended & Pick<PickupOptions, "node" | "findFlow" | "isServed">,
+  parts: Unended & Pick<PickupOptions, "node" | "findFlow" | "findServing">,
   opened: AsyncDisposableStack,
 ): void {
   const { lease, executions } = parts;
@@ -50,6 +52,12 @@ function takePart(
     onGivenUp: () => executions.share.leaveAll(),
   });
   opened.use(new Pickup(parts));
+}
+
+/** Of a flow that is broken here the newest version may be among those that cannot run here. */
+function toServing(flow: Flow | undefined, isBorrowing: boolean): Serving | null {
+  const version = flow?.version ?? null;
+  return version === null ? null : { version, isFetching: isBorrowing && flow?.state === "ready" };
 }
 
 async function findVersion(catalog: Catalog, name: string, version: string | null) {

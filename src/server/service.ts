@@ -115,19 +115,19 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
   );
   await runners.ready();
   const allowance = await openAllowance(store, config.CONNECTION_ALLOWANCE);
-  const given = { config, log, store, secrets, runners, catalog, parser, meters };
+  const given = { config, log, store, lease, secrets, runners, catalog, parser, meters };
   const executions = openExecutionsOf({
     ...given,
     allowance,
     onlooker: options.onlooker ?? null,
   });
   await warmLatest(store, catalog, executions);
-  await putInOrder({ store, lease, executions, catalog, ...told }, opened);
+  await putInOrder({ config, store, lease, executions, catalog, ...told }, opened);
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
   const isReady = () => isServing && takesCalls(store) && (lease?.isHeld ?? true);
   stopping.throwIfAborted();
-  const parts = { ...given, configuration, dataKey, executions, isReady, defaultProjectId, lease };
+  const parts = { ...given, configuration, dataKey, executions, isReady, defaultProjectId };
   const listener = await listen(config, await connect(parts), options.localNames ?? null);
   opened.defer(() => listener.close());
   async function stop(hurried: Promise<void>): Promise<void> {
@@ -242,6 +242,7 @@ function openExecutionsOf(parts: {
   config: Config;
   log: Log;
   store: Store;
+  lease: Lease | null;
   secrets: SecretBox;
   runners: Supervisor;
   catalog: Catalog;

@@ -5,13 +5,14 @@ import { sql } from "kysely";
 import { ActiveExecution } from "../../src/server/executions/active.ts";
 import { openAllowance } from "../../src/server/executions/allowance.ts";
 import { Elsewhere } from "../../src/server/executions/elsewhere.ts";
-import { Executions } from "../../src/server/executions/executions.ts";
+import { Executions, type ExecutionsOptions } from "../../src/server/executions/executions.ts";
 import { Overflow } from "../../src/server/executions/overflow.ts";
 import { Pickup } from "../../src/server/executions/pickup.ts";
 import { now } from "../../src/shared/clock.ts";
 import { newExecutionId, newId } from "../../src/shared/id.ts";
 import { openLog } from "../../src/shared/log.ts";
-import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
+import type { FlowSpec, Job } from "../../src/shared/wire/protocol.ts";
+import { Worker } from "../../src/server/workers/worker.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
@@ -62,7 +63,10 @@ async function openNodeStore(url: string): Promise<NodeStore> {
 }
 
 /** Without threads: nothing of it begins. */
-async function openExecutions(store: Store): Promise<Executions> {
+async function openExecutions(
+  store: Store,
+  more: Partial<ExecutionsOptions> = {},
+): Promise<Executions> {
   return new Executions({
     store,
     log: LOG,
@@ -74,6 +78,7 @@ async function openExecutions(store: Store): Promise<Executions> {
     allowance: await openAllowance(store, null),
     baseUrl: "http://flowhook",
     onlooker: null,
+    lease: null,
     limits: { max_output_bytes: 1e6, sandboxed: false },
     reportEnding: () => {},
     judgeLarge: () => Promise.reject(new Error("Nothing ends")),
@@ -81,6 +86,7 @@ async function openExecutions(store: Store): Promise<Executions> {
     startWorker() {
       throw new Error("Nothing begins");
     },
+    ...more,
   });
 }
 
@@ -107,7 +113,7 @@ function start(
 }
 
 const ALL = {
-  room: [{ flow: "f", count: 9 }],
+  room: [{ flow: "f", count: 9, version: null, isFetching: false }],
   waitingSince: Number.MAX_SAFE_INTEGER,
   busyWebhooks: [],
 };
@@ -130,7 +136,8 @@ async function runOn(store: Store, id: string): Promise<void> {
 
 function pickUp(store: NodeStore, executions: Executions, node: StoreNode): Pickup {
   const findFlow = async () => FLOW;
-  return new Pickup({ store, node, executions, log: LOG, findFlow, isServed: () => true });
+  const findServing = () => ({ version: null, isFetching: false });
+  return new Pickup({ store, node, executions, log: LOG, findFlow, findServing });
 }
 
 /** The node, but for these acts. */
@@ -223,6 +230,34 @@ test("a cancel of what is being replaced waits for it, and holds where it was no
   proxy.open();
   assert.doesNotMatch((await known) ?? "", /^Replaced/);
   assert.deepEqual([await early, (await second.ended).status_message], [true, "no more"]);
+});
+
+test("who stood still begins nothing before it is known that it is one of the nodes", async () => {
+  await using store = await openNodeStore(await server.createDatabase());
+  const given: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const lease = { renewal: promise as Promise<void> | null };
+  const executions = await openExecutions(store, {
+    lease,
+    startWorker(spec, events) {
+      const run = (jobs: readonly Job[]) => void given.push(...jobs.map(({ id }) => id));
+      const line = { run, recall() {}, abort() {}, answer() {}, end() {} };
+      const worker = new Worker(spec, line, events);
+      setImmediate(() => worker.started());
+      return worker;
+    },
+  });
+  executions.open();
+  const { id } = await start(executions);
+  await poll("it to be recorded", async () =>
+    (await findExecution(store, id))?.status === "RUNNING" ? true : null,
+  );
+  executions.share.leaveAll();
+  lease.renewal = null;
+  resolve();
+  const next = await start(executions);
+  await poll("the next to begin", async () => given[0] ?? null);
+  assert.deepEqual(given, [next.id]);
 });
 
 test("limits that another node has changed hold with the next call", async () => {
@@ -456,7 +491,7 @@ test("what waits for a flow that no node has ends after a time, and what a node 
   };
   const executions = await openExecutions(store);
   const options = { store, node, executions, log: LOG, findFlow: async () => FLOW };
-  await using _pickup = new Pickup({ ...options, isServed: () => false, unservedMs: 300 });
+  await using _pickup = new Pickup({ ...options, findServing: () => null, unservedMs: 300 });
   await asked.promise;
   assert.equal((await findExecution(store, id))?.status, "PENDING", "a node that lives has it");
   const borrowed = await start(await openExecutions(other));

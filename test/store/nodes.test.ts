@@ -114,7 +114,7 @@ function end(store: Store, id: string, response: string | null = null): Promise<
 }
 
 const ALL = {
-  room: [{ flow: newRow(newExecutionId(), {}).flow, count: 9 }],
+  room: [{ flow: newRow(newExecutionId(), {}).flow, count: 9, version: null, isFetching: false }],
   waitingSince: null,
   busyWebhooks: [],
 };
@@ -556,6 +556,29 @@ test("the thread of the store has the clock of all nodes", async () => {
   const [first, second] = [newBegin([claim]), newBegin([claim])];
   assert.equal(await append(store, first, "1"), "applied");
   await assert.rejects(append(store, second, "1"), { code: "claimed" }, "it has not expired");
+});
+
+test("what names a version stays where that is, while its node lives", async () => {
+  await using opened = new AsyncDisposableStack();
+  const url = await server.createDatabase();
+  const client = await openClient(opened, url);
+  const other = opened.use(await openNodeStore(url));
+  const store = opened.use(await openNodeStore(url));
+  const { row, ...begun } = newBegin();
+  const { flow } = row;
+  await append(store, { ...begun, row: { ...row, flow_version: "1" } }, "1");
+  const take = async (version: string, isFetching: boolean, waitingSince: number | null) => {
+    const room = [{ flow, count: 9, version, isFetching }];
+    const taken = await other.node.take({ room, waitingSince, busyWebhooks: [] });
+    await client.query("update execution set node_id = $1", [store.node.id]);
+    return taken.length;
+  };
+  const late = Number.MAX_SAFE_INTEGER;
+  assert.deepEqual([await take("other", true, late), await take("1", false, late)], [0, 1]);
+  await client.query("insert into flow_version values ($1, '1', 'f.ts', '[]', '', 0)", [flow]);
+  assert.deepEqual([await take("other", false, late), await take("other", true, late)], [0, 1]);
+  await client.query("delete from node where id = $1", [store.node.id]);
+  assert.equal(await take("other", false, null), 1, "its node is lost");
 });
 
 test("who joins is one of the others within seconds, however long a lease is", async () => {

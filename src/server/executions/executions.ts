@@ -20,7 +20,7 @@ import { ExecutionRun, type RunEvents } from "./execution-run.ts";
 import { requireCarried, toJob, type Input } from "./input.ts";
 import { Elsewhere } from "./elsewhere.ts";
 import { Endings, type EndingsOptions } from "./endings.ts";
-import { Handover } from "./handover.ts";
+import { Handover, type HeldLease } from "./handover.ts";
 import { HeldBack } from "./held-back.ts";
 import { Journal } from "./journal.ts";
 import { KeptInputs } from "./kept-inputs.ts";
@@ -46,6 +46,8 @@ export interface ExecutionsOptions
     request: OperationRequest,
   ) => Promise<OperationAnswer>;
   readonly onlooker: Onlooker | null;
+  /** null: there are no other nodes. */
+  readonly lease: HeldLease | null;
   readonly maxQueued: number;
   readonly allowance: Allowance;
   readonly baseUrl: string;

@@ -17,6 +17,12 @@ export interface HandoverDeps {
   readonly removals: Pick<Removals, "giveUp" | "leave">;
   /** null: there are no other nodes. */
   readonly heldBack: Pick<HeldBack, "poll"> | null;
+  readonly lease: HeldLease | null;
+}
+
+/** Of the node; see nodes/lease.ts. */
+export interface HeldLease {
+  readonly renewal: Promise<void> | null;
 }
 
 type HandOver = (recorded: readonly Run[]) => void;
@@ -82,7 +88,14 @@ export class Handover {
     heldBack?.poll();
   }
 
+  /** A node that stood still may have been given up meanwhile: others have ended what did not begin. */
   #onStarted(all: readonly ExecutionRun[], handOver: HandOver): void {
+    const renewal = this.#deps.lease?.renewal ?? null;
+    if (renewal !== null)
+      return void renewal.then(
+        () => this.#onStarted(all, handOver),
+        () => {},
+      );
     const at = now();
     const runs = all.filter(({ execution }) => !execution.isElsewhere);
     for (const { execution } of runs) {

@@ -1,7 +1,7 @@
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
-import type { StoreNode } from "../store/node.ts";
+import type { Room, StoreNode } from "../store/node.ts";
 import type { Store } from "../store/store.ts";
 import { listWaitingOf } from "../store/unended.ts";
 import { listLimited } from "../store/webhooks.ts";
@@ -15,11 +15,14 @@ export interface PickupOptions {
   readonly log: Log;
   /** Fetches the version from another node where it is not here. @throws StoreError */
   readonly findFlow: (name: string, version: string | null) => Promise<StartRequest["flow"]>;
-  /** Whether a version of the flow serves here. */
-  readonly isServed: (flow: string) => boolean;
+  /** What serves of a flow here; null: nothing. */
+  readonly findServing: (flow: string) => Serving | null;
   /** For how long no node may serve what waits, in milliseconds; 10 minutes unless told. */
   readonly unservedMs?: number;
 }
+
+/** @see Room */
+export type Serving = Pick<Room, "version" | "isFetching">;
 
 /** How often it is looked, in milliseconds: while something waits elsewhere, and otherwise. */
 const [SOON_MS, POLL_MS] = [200, 1000];
@@ -32,6 +35,8 @@ const [REST_MS, REST] = [20, 4];
 const PATIENCE_MS = 1000;
 /** Executions of lost nodes that are taken at once, while fewer of their flow wait here. */
 const BATCH = 200;
+/** Where nobody lives who would have another version. */
+const ANY: Serving = { version: null, isFetching: false };
 /** A node that has the flow may come back, or be updated. */
 const UNSERVED_MS = 600_000;
 
@@ -125,9 +130,9 @@ export class Pickup {
     roomFor: (flow: string) => number,
     waitingSince: number | null,
   ): Promise<number> {
-    const { node, log, executions } = this.#options;
+    const { node, log, executions, findServing } = this.#options;
     const room = flows
-      .map((flow) => ({ flow, count: roomFor(flow) }))
+      .map((flow) => ({ flow, count: roomFor(flow), ...(findServing(flow) ?? ANY) }))
       .filter(({ count }) => count > 0);
     if (room.length === 0 || this.#isClosed || executions.isDraining) return 0;
     this.#isUnanswered = true;
@@ -167,8 +172,8 @@ export class Pickup {
 
   /** A flow that no node has ends what waits for it: that is said by who has no others. */
   #canRun(flow: string): boolean {
-    const { node, isServed } = this.#options;
-    return node.others === 0 || isServed(flow);
+    const { node, findServing } = this.#options;
+    return node.others === 0 || findServing(flow) !== null;
   }
 
   /** What no node can run for long is told so: nobody waits for it for ever. */

@@ -66,6 +66,8 @@ export class Lease {
   /** Until it is one of the others again. */
   #isGivenUp = false;
   #complaint: string | null = null;
+  /** Whoever must not go on before it is known whether the node still is one. */
+  #awaited: PromiseWithResolvers<void> | null = null;
   #renewing: Promise<void> | null = null;
   #sweeping: Promise<void> | null = null;
 
@@ -83,6 +85,12 @@ export class Lease {
   /** Whether it holds, as far as can be told here: others may have given the node up already. */
   get isHeld(): boolean {
     return performance.now() - this.#renewedAt < this.#options.leaseMs;
+  }
+
+  /** null while it holds; or resolves with the next renewal, by when what others have taken is left. */
+  get renewal(): Promise<void> | null {
+    if (this.isHeld) return null;
+    return (this.#awaited ??= Promise.withResolvers<void>()).promise;
   }
 
   /** What became of it and of the others since the start, for whoever watches. */
@@ -130,6 +138,8 @@ export class Lease {
     if (!isMember || hasGap || Math.abs(behindMs) >= leaseMs / RENEWALS) this.#heldSince = askedAt;
     this.#renewedAt = askedAt;
     this.#complaint = null;
+    this.#awaited?.resolve();
+    this.#awaited = null;
     this.#correct(behindMs);
     if (askedAt - this.#heldSince >= TRUST * leaseMs) this.#sweepQuietly();
   }

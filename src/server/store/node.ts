@@ -78,9 +78,21 @@ export interface Swept {
   readonly interrupted: readonly Interrupted[];
 }
 
+/** What a node takes of one flow. */
+export interface Room {
+  readonly flow: string;
+  /** At most. */
+  readonly count: number;
+  /**
+   * That serves: what names another one stays with a node that lives, unless that version is in the
+   * store, and is fetched from there. null: whatever it names is taken.
+   */
+  readonly version: string | null;
+  readonly isFetching: boolean;
+}
+
 export interface Wanted {
-  /** How many of each flow at most. */
-  readonly room: readonly { readonly flow: string; readonly count: number }[];
+  readonly room: readonly Room[];
   /** Of nodes that live, too, what has waited since this time; null: of lost ones alone. */
   readonly waitingSince: number | null;
   /**

@@ -200,13 +200,18 @@ export class Membership {
   ): Promise<ExecutionRow[]> {
     const { rows } = await client.query<ExecutionRow>({
       name: "take",
-      text: `with room as (select * from unnest($2::text[], $3::bigint[]) as room (flow, count)),
+      text: `with room as (select * from unnest($2::text[], $3::bigint[], $7::text[], $8::boolean[])
+          as room (flow, count, version, is_fetching)),
         busy as (select array(select unnest($5::text[]) union all ${FULL_WEBHOOKS}) as webhooks),
         wanted as (select waiting.key from room, busy, lateral (
             select key from execution where execution.flow = room.flow and status = 'PENDING'
                 and ended_at is null and node_id is distinct from $1
                 and (created_at <= $4::bigint
                     and coalesce(webhook_id <> all(busy.webhooks), true)
+                    and (coalesce(flow_version = room.version, true)
+                      or room.is_fetching and exists (select from flow_version as stored
+                        where stored.flow = execution.flow
+                          and stored.version = execution.flow_version))
                   or not exists (select from node where node.id = execution.node_id))
               order by key limit room.count for update skip locked) as waiting)
         update execution set node_id = $1, node = $6 from wanted where execution.key = wanted.key
@@ -219,6 +224,8 @@ export class Membership {
         waitingSince,
         busyWebhooks,
         this.#data.node.name,
+        room.map(({ version }) => version),
+        room.map(({ isFetching }) => isFetching),
       ],
     });
     return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));
