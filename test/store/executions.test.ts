@@ -439,6 +439,10 @@ const PLANS: Readonly<Record<string, [(store: Store) => Promise<unknown>, RegExp
     (store) => store.rows.deleteFrom("execution_claim").where("execution_key", "in", [1]).execute(),
     /^SEARCH .* execution_claim_execution \(execution_key=\?\)$/,
   ],
+  "claims that have expired": [
+    (store) => store.rows.deleteFrom("execution_claim").where("expires_at", "<", 1).execute(),
+    /^SEARCH .* execution_claim_expires_at \(expires_at<\?\)$/,
+  ],
   "the first page": [list({}), /^SCAN execution$/],
   "a later page": [list({ after: toId(START, 1) }), /^SEARCH .* PRIMARY KEY \(rowid<\?\)$/],
   "a time": [list({ from: 1, to: 2 }), /^SEARCH .* PRIMARY KEY \(rowid>\? AND rowid<\?\)$/],
