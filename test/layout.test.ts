@@ -170,8 +170,6 @@ test("files are named by nouns of the product", () => {
 const LONG: Readonly<Record<string, string>> = {
   "server/config/schema.ts": "one row for each key of the configuration",
   "server/executions/executions.ts": "the acts of an execution's life, each short",
-  "server/executions/scheduler.ts":
-    "the one place that decides what runs: its parts are files already",
   "server/workers/runner.ts": "one process with all that it can say and be told",
 };
 

@@ -1,3 +1,4 @@
+import type { Ending } from "../../shared/wire/protocol.ts";
 import type { Worker } from "../workers/worker.ts";
 import { Renewals } from "./renewals.ts";
 import { RunQueue } from "./run-queue.ts";
@@ -23,6 +24,12 @@ export class FlowQueue {
   remove(worker: Worker): boolean {
     drop(this.idle, worker);
     return drop(this.workers, worker);
+  }
+
+  /** No thread of a version can start: its next run fails. */
+  failNext(key: string, ending: Ending): void {
+    const [run] = this.runs.take(1, ({ spec }) => spec.key === key);
+    run?.ended(ending);
   }
 
   /** Whether it has a thread of a version, or one that starts. */

@@ -1,0 +1,124 @@
+import { failed, type FlowSpec } from "../../shared/wire/protocol.ts";
+import type { Worker, WorkerEvents } from "../workers/worker.ts";
+import type { FlowQueue } from "./flow-queue.ts";
+import { Slots } from "./slots.ts";
+import { WarmThreads, type WarmThreadsOptions } from "./warm-threads.ts";
+
+export interface FlowThreadsOptions extends WarmThreadsOptions {
+  /** WORKER_THREADS. */
+  readonly workerThreads: number;
+  /** FLOW_MAX_CONCURRENT. */
+  readonly flowMaxConcurrent: number;
+  /** What threads tell. */
+  readonly events: WorkerEvents;
+  /**
+   * Starts a thread for a version.
+   * @throws {Error} why that cannot be
+   */
+  startWorker(spec: FlowSpec, events: WorkerEvents): Worker;
+}
+
+/** The threads of all flows: which flow may have another, and when one starts, is kept or goes. */
+export class FlowThreads {
+  readonly #options: FlowThreadsOptions;
+  readonly #slots: Slots;
+  readonly #warm: WarmThreads;
+
+  constructor(options: FlowThreadsOptions) {
+    this.#options = options;
+    this.#slots = new Slots(options);
+    this.#warm = new WarmThreads(options);
+  }
+
+  /** Whether any is free, for whatever flow. */
+  get hasFree(): boolean {
+    return this.#slots.hasFree;
+  }
+
+  /** How many more threads a flow may have runs in, or start, now. */
+  freeFor(flow: FlowQueue): number {
+    const mayNotStart = flow.idle.length === 0 && this.#warm.isCrowded;
+    return flow.shortSince !== null || mayNotStart ? 0 : this.#slots.freeFor(flow);
+  }
+
+  /** Whether a flow may have runs in another thread, as far as the limits go. */
+  mayHaveMore(flow: FlowQueue): boolean {
+    return this.#slots.freeFor(flow) > 0;
+  }
+
+  /** Whether a flow would have more threads, were it not for others. */
+  isShort(flow: FlowQueue): boolean {
+    return this.#slots.isShort(flow);
+  }
+
+  /** An idle worker of a version, which is idle no longer. */
+  takeIdle(flow: FlowQueue, key: string): Worker | undefined {
+    return this.#warm.take(flow, key);
+  }
+
+  /** It has runs, or is given some. */
+  claim(flow: FlowQueue, worker: Worker): void {
+    this.#slots.claim(flow, worker);
+  }
+
+  /** It has no run any more. */
+  release(flow: FlowQueue, worker: Worker): void {
+    this.#slots.release(flow, worker);
+    if (worker.isEnding) return this.#warm.remove(flow, worker);
+    this.#warm.park(flow, worker);
+    worker.endIfUnused();
+  }
+
+  /** It is gone. */
+  forget(flow: FlowQueue, worker: Worker): void {
+    this.#warm.remove(flow, worker);
+    this.#slots.release(flow, worker);
+  }
+
+  /** Starts one before there is a run for it, where one may be kept. */
+  warm(flow: FlowQueue, spec: FlowSpec): void {
+    if (this.#options.warmThreads > 0 && this.mayHaveMore(flow)) this.#start(flow, spec);
+  }
+
+  /** Starts as many as what waits needs, as far as there may be more. @param together runs of each */
+  startFor(flow: FlowQueue, spec: FlowSpec, together: number): void {
+    const wanted = Math.ceil(flow.runs.length / together);
+    for (let starting = flow.countStarting(spec.key); starting < wanted; starting += 1) {
+      if (!this.mayHaveMore(flow) || !this.#warm.mayAdd(flow, spec.key)) return;
+      if (!this.#start(flow, spec)) return;
+    }
+  }
+
+  /** Starts one in place of one that ends, unless another of its version is to be had. */
+  replace(flow: FlowQueue, spec: FlowSpec): void {
+    if (flow.countStarting(spec.key) > 0 || !this.mayHaveMore(flow)) return;
+    if (flow.idle.some((worker) => worker.spec.key === spec.key && worker.isOpen)) return;
+    this.#start(flow, spec);
+  }
+
+  /** What its thread keeps may be why something has failed there: it is given no run more. */
+  renew(flow: FlowQueue, worker: Worker): void {
+    if (worker.isLeaving || worker.isEnding) return;
+    if (!flow.renewals.take(this.#options.clock.now())) return;
+    worker.leave();
+    worker.recall();
+  }
+
+  close(): void {
+    this.#warm.close();
+  }
+
+  #start(flow: FlowQueue, spec: FlowSpec): boolean {
+    const { startWorker, events, onRoom } = this.#options;
+    try {
+      const worker = startWorker(spec, events);
+      this.#slots.claim(flow, worker);
+      this.#warm.add(flow, worker);
+      return true;
+    } catch (error) {
+      flow.failNext(spec.key, failed(error instanceof Error ? error.message : String(error)));
+      onRoom();
+      return false;
+    }
+  }
+}
