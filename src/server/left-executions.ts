@@ -4,7 +4,7 @@ import type { Executions } from "./executions/executions.ts";
 import { Pickup, type PickupOptions, type Serving } from "./executions/pickup.ts";
 import type { ReportInterrupted } from "./store/interrupted.ts";
 import { recover } from "./executions/recover.ts";
-import type { Catalog, Flow } from "./flows/catalog.ts";
+import type { Catalog } from "./flows/catalog.ts";
 import type { Lease } from "./nodes/lease.ts";
 import type { Store } from "./store/store.ts";
 import { listLimited } from "./store/webhooks.ts";
@@ -31,7 +31,7 @@ async function queueLeft(parts: Unended, opened: AsyncDisposableStack): Promise<
   const findFlow = (name: string, version: string | null) => findVersion(catalog, name, version);
   for (const webhook of await listLimited(store)) executions.limit(webhook);
   const { node } = store;
-  const findServing = (name: string) => toServing(catalog.find(name), parts.config.FLOWS_SHARED);
+  const findServing = (name: string) => toServing(catalog, name, parts.config.FLOWS_SHARED);
   if (node !== null) return takePart({ ...parts, node, findFlow, findServing }, opened);
   const recovered = await recover({ ...parts, findFlow });
   if (recovered.interrupted + recovered.resumed > 0)
@@ -54,10 +54,15 @@ function takePart(
   opened.use(new Pickup(parts));
 }
 
-/** Of a flow that is broken here the newest version may be among those that cannot run here. */
-function toServing(flow: Flow | undefined, isBorrowing: boolean): Serving | null {
-  const version = flow?.version ?? null;
-  return version === null ? null : { version, isFetching: isBorrowing && flow?.state === "ready" };
+/** Of a flow that is broken here the newest version is among those that cannot run here. */
+function toServing(catalog: Catalog, name: string, isBorrowing: boolean): Serving | null {
+  const { version = null, state } = catalog.find(name) ?? {};
+  if (version === null) return null;
+  return {
+    version,
+    isFetching: isBorrowing && state === "ready",
+    broken: catalog.listBroken(name),
+  };
 }
 
 async function findVersion(catalog: Catalog, name: string, version: string | null) {

@@ -113,7 +113,7 @@ function start(
 }
 
 const ALL = {
-  room: [{ flow: "f", count: 9, version: null, isFetching: false }],
+  room: [{ flow: "f", count: 9, version: null, isFetching: false, broken: [] }],
   waitingSince: Number.MAX_SAFE_INTEGER,
   busyWebhooks: [],
 };
@@ -136,7 +136,7 @@ async function runOn(store: Store, id: string): Promise<void> {
 
 function pickUp(store: NodeStore, executions: Executions, node: StoreNode): Pickup {
   const findFlow = async () => FLOW;
-  const findServing = () => ({ version: null, isFetching: false });
+  const findServing = () => ({ version: null, isFetching: false, broken: [] });
   return new Pickup({ store, node, executions, log: LOG, findFlow, findServing });
 }
 
@@ -225,7 +225,7 @@ test("a cancel of what is being replaced waits for it, and holds where it was no
   const refused = assert.rejects(start(executions, limits), { code: "store_unavailable" });
   await turn();
   const early = executions.cancel(second.id, "no more");
-  const known = executions.findKnown(second.id).then((found) => found?.decided?.status_message);
+  const known = executions.whenKnown(second.id, (found) => found?.decided?.status_message);
   await refused;
   proxy.open();
   assert.doesNotMatch((await known) ?? "", /^Replaced/);
@@ -236,7 +236,8 @@ test("who stood still begins nothing before it is known that it is one of the no
   await using store = await openNodeStore(await server.createDatabase());
   const given: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
-  const lease = { renewal: promise as Promise<void> | null };
+  let renewal: Promise<void> | null = promise;
+  const lease = { renewal: () => renewal };
   const executions = await openExecutions(store, {
     lease,
     startWorker(spec, events) {
@@ -253,7 +254,7 @@ test("who stood still begins nothing before it is known that it is one of the no
     (await findExecution(store, id))?.status === "RUNNING" ? true : null,
   );
   executions.share.leaveAll();
-  lease.renewal = null;
+  renewal = null;
   resolve();
   const next = await start(executions);
   await poll("the next to begin", async () => given[0] ?? null);

@@ -114,7 +114,15 @@ function end(store: Store, id: string, response: string | null = null): Promise<
 }
 
 const ALL = {
-  room: [{ flow: newRow(newExecutionId(), {}).flow, count: 9, version: null, isFetching: false }],
+  room: [
+    {
+      flow: newRow(newExecutionId(), {}).flow,
+      count: 9,
+      version: null,
+      isFetching: false,
+      broken: [],
+    },
+  ],
   waitingSince: null,
   busyWebhooks: [],
 };
@@ -567,8 +575,13 @@ test("what names a version stays where that is, while its node lives", async () 
   const { row, ...begun } = newBegin();
   const { flow } = row;
   await append(store, { ...begun, row: { ...row, flow_version: "1" } }, "1");
-  const take = async (version: string, isFetching: boolean, waitingSince: number | null) => {
-    const room = [{ flow, count: 9, version, isFetching }];
+  const take = async (
+    version: string,
+    isFetching: boolean,
+    waitingSince: number | null,
+    broken: readonly string[] = [],
+  ) => {
+    const room = [{ flow, count: 9, version, isFetching, broken }];
     const taken = await other.node.take({ room, waitingSince, busyWebhooks: [] });
     await client.query("update execution set node_id = $1", [store.node.id]);
     return taken.length;
@@ -577,6 +590,7 @@ test("what names a version stays where that is, while its node lives", async () 
   assert.deepEqual([await take("other", true, late), await take("1", false, late)], [0, 1]);
   await client.query("insert into flow_version values ($1, '1', 'f.ts', '[]', '', 0)", [flow]);
   assert.deepEqual([await take("other", false, late), await take("other", true, late)], [0, 1]);
+  assert.equal(await take("other", true, late, ["0", "1"]), 0, "it cannot run here");
   await client.query("delete from node where id = $1", [store.node.id]);
   assert.equal(await take("other", false, null), 1, "its node is lost");
 });

@@ -186,7 +186,7 @@ test("what has another node's execution end here counts on, and lets none start"
   await using stack = new AsyncDisposableStack();
   const { both } = await openBoth(stack, { max_concurrent: 1 });
   const taken = await begin(both[0]);
-  const room = [{ flow: "f", count: 9, version: null, isFetching: false }];
+  const room = [{ flow: "f", count: 9, version: null, isFetching: false, broken: [] }];
   const wanted = { room, waitingSince: Number.MAX_SAFE_INTEGER, busyWebhooks: [] };
   assert.equal((await both[1].node.take(wanted)).length, 1);
   assert.equal(await start(both[1], taken), "written");
@@ -318,7 +318,7 @@ async function replaceUnanswered(max_concurrent: number, isStarted: boolean): Pr
   await poll("the other one to end", async () =>
     (await statusOf(both[0], plain.row.id)) === "ENDED_ERROR" ? true : null,
   );
-  const room = [{ flow: newest.row.flow, count: 9, version: null, isFetching: false }];
+  const room = [{ flow: newest.row.flow, count: 9, version: null, isFetching: false, broken: [] }];
   const taken = await both[0].node.take({ room, waitingSince: null, busyWebhooks: [] });
   assert.deepEqual(
     taken.map(({ id }) => id),
@@ -349,7 +349,7 @@ test("a begin that is settled twice, the first answer lost, leaves what was star
   const [left, ended] = [record.row.id, plain.row.id];
   const statuses = async () => [await statusOf(both[0], left), await statusOf(both[0], ended)];
   assert.deepEqual(await statuses(), ["PENDING", "ENDED_ERROR"]);
-  const room = [{ flow: record.row.flow, count: 9, version: null, isFetching: false }];
+  const room = [{ flow: record.row.flow, count: 9, version: null, isFetching: false, broken: [] }];
   const taken = await both[0].node.take({ room, waitingSince: null, busyWebhooks: [] });
   assert.deepEqual([taken.length, await start(both[0], left, Date.now() + 1)], [1, "written"]);
   await tries[1].settle(client);
@@ -419,7 +419,7 @@ test("what may not start stays where it waits, until another may", async () => {
   const { both } = await openBoth(stack, { max_concurrent: 1 });
   const [running, waiting] = [await begin(both[0]), await begin(both[0])];
   assert.equal(await start(both[0], running), "written");
-  const room = [{ flow: "f", count: 9, version: null, isFetching: false }];
+  const room = [{ flow: "f", count: 9, version: null, isFetching: false, broken: [] }];
   const wanted = { room, waitingSince: Number.MAX_SAFE_INTEGER, busyWebhooks: [] };
   assert.deepEqual(await both[1].node.take(wanted), []);
   assert.equal(await end(both[0], running), "written");

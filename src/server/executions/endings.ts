@@ -99,8 +99,7 @@ export class Endings {
 
   /** The ending is on disk. */
   synced(execution: ActiveExecution, outcome: Outcome, endedAt: number): void {
-    if (execution.isRefused) return;
-    this.#deps.reportEnding(execution, outcome, endedAt);
+    if (!execution.isRefused) this.#deps.reportEnding(execution, outcome, endedAt);
     execution.settle(outcome);
   }
 

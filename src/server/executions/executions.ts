@@ -250,11 +250,14 @@ export class Executions implements RunEvents {
     return this.#active.find(id);
   }
 
-  /** As `find`, once it is known whether it ends with the begin of a newer one. */
-  async findKnown(id: string): Promise<ActiveExecution | undefined> {
+  /** Acts on what `find` finds, once it is known whether it ends with the begin of a newer one. */
+  async whenKnown<T>(
+    id: string,
+    act: (execution: ActiveExecution | undefined) => T | Promise<T>,
+  ): Promise<T> {
     const execution = this.#active.find(id);
     const known = execution && this.#replacements.whenKnown(execution);
-    return known === undefined ? execution : known.then(() => this.findKnown(id));
+    return known === undefined ? act(execution) : known.then(() => this.whenKnown(id, act));
   }
 
   /**
@@ -271,10 +274,12 @@ export class Executions implements RunEvents {
    *
    * @throws StoreError where another node has it, and that could not be written
    */
-  async cancel(id: string, reason: string): Promise<boolean> {
-    const execution = await this.findKnown(id);
-    if (execution === undefined) return this.#elsewhere.cancel(id, reason);
-    return this.#removals.cutShort(execution, "ENDED_CANCELLED", reason);
+  cancel(id: string, reason: string): Promise<boolean> {
+    return this.whenKnown(id, (execution) =>
+      execution === undefined
+        ? this.#elsewhere.cancel(id, reason)
+        : this.#removals.cutShort(execution, "ENDED_CANCELLED", reason),
+    );
   }
 
   /** As `cancel`, of an execution that nobody waits for any more: however long it takes. */

@@ -22,7 +22,7 @@ export interface HandoverDeps {
 
 /** Of the node; see nodes/lease.ts. */
 export interface HeldLease {
-  readonly renewal: Promise<void> | null;
+  renewal(): Promise<void> | null;
 }
 
 type HandOver = (recorded: readonly Run[]) => void;
@@ -90,7 +90,8 @@ export class Handover {
 
   /** A node that stood still may have been given up meanwhile: others have ended what did not begin. */
   #onStarted(all: readonly ExecutionRun[], handOver: HandOver): void {
-    const renewal = this.#deps.lease?.renewal ?? null;
+    if (this.#deps.journal.isStopped) return handOver([]);
+    const renewal = this.#deps.lease?.renewal() ?? null;
     if (renewal !== null)
       return void renewal.then(
         () => this.#onStarted(all, handOver),

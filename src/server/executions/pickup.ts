@@ -22,21 +22,21 @@ export interface PickupOptions {
 }
 
 /** @see Room */
-export type Serving = Pick<Room, "version" | "isFetching">;
+export type Serving = Pick<Room, "version" | "isFetching" | "broken">;
 
 /** How often it is looked, in milliseconds: while something waits elsewhere, and otherwise. */
 const [SOON_MS, POLL_MS] = [200, 1000];
 /** After each look there is a rest: of so long at least, and of so many times what it took. */
 const [REST_MS, REST] = [20, 4];
 /**
- * What has waited on a node that lives for so long is for whoever has a free thread: its own may
- * be starting. Where nodes tell that they have none, it is so at once.
+ * What has waited on a node that lives for so long is for whoever has a free thread, and its version: its
+ * own may be starting. Where nodes tell that they have none, it is so at once.
  */
 const PATIENCE_MS = 1000;
 /** Executions of lost nodes that are taken at once, while fewer of their flow wait here. */
 const BATCH = 200;
 /** Where nobody lives who would have another version. */
-const ANY: Serving = { version: null, isFetching: false };
+const ANY: Serving = { version: null, isFetching: false, broken: [] };
 /** A node that has the flow may come back, or be updated. */
 const UNSERVED_MS = 600_000;
 
@@ -196,7 +196,8 @@ export class Pickup {
   }
 
   #roomFor(flow: string): number {
-    return this.#canRun(flow) ? this.#options.executions.share.roomOf(flow) : 0;
+    const { executions, findServing } = this.#options;
+    return findServing(flow) === null ? 0 : executions.share.roomOf(flow);
   }
 
   /** Executions that others have cancelled, or ended because this node seemed lost. */

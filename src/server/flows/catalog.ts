@@ -60,6 +60,8 @@ export interface Catalog {
    * @throws {StoreError} where it cannot be asked for
    */
   findVersion(name: string, version: string): Promise<FlowSpec | undefined>;
+  /** Versions of a flow that were tried of late, and cannot run here. */
+  listBroken(name: string): string[];
   /**
    * Makes sure that the files of a version are those that were taken up; for the first thread of
    * it in a runner. It takes less than a millisecond while nobody has touched them.
@@ -108,8 +110,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     othersChanged: () => sync.offersChanged(),
   });
   const unknown = openUnknown(offers, debounce);
-  const paths = () => sync.paths;
-  const pinned = new PinnedVersions({ registry, versions, loader, offers, paths, log });
+  const pinned = new PinnedVersions({ ...parts, paths: () => sync.paths, log });
 
   return {
     find: (name) => registry.find(name),
@@ -120,6 +121,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     list: () => registry.list(),
     bundles: () => registry.bundles(),
     findVersion: (name, version) => pinned.find(name, version),
+    listBroken: (name) => registry.listBroken(name),
     verify(spec) {
       try {
         versions.verify(spec);

@@ -134,6 +134,16 @@ export class FlowRegistry {
     return performance.now() - (this.#broken.get(key) ?? -Infinity) < BROKEN_MS;
   }
 
+  /** Versions of a flow. @see isGivenUp, isBroken */
+  listBroken(flow: string): string[] {
+    const keys = [
+      ...this.#givenUp,
+      ...[...this.#broken.keys()].filter((key) => this.isBroken(key)),
+    ];
+    const prefix = `${flow}@`;
+    return keys.flatMap((key) => (key.startsWith(prefix) ? key.slice(prefix.length) : []));
+  }
+
   /** What was stored again may be what could not be used before. */
   forgetBroken(): void {
     this.#broken.clear();

@@ -87,9 +87,10 @@ export class Lease {
     return performance.now() - this.#renewedAt < this.#options.leaseMs;
   }
 
-  /** null while it holds; or resolves with the next renewal, by when what others have taken is left. */
-  get renewal(): Promise<void> | null {
+  /** Renews it where it is over: resolves once what others have taken is left. null: it holds. */
+  renewal(): Promise<void> | null {
     if (this.isHeld) return null;
+    this.#renewQuietly();
     return (this.#awaited ??= Promise.withResolvers<void>()).promise;
   }
 

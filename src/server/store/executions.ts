@@ -200,12 +200,13 @@ const ANCESTORS = prepare<{ id: string }>(({ id }) =>
 /**
  * How many executions led to this one: its parent, that one's parent, as far as they are kept.
  *
- * @throws StoreError where the tables do not have all of the ledger yet: it may not be there itself
+ * @throws StoreError where none is found, and the tables do not have all of the ledger yet
  */
 export async function countAncestors(store: Store, id: string): Promise<number> {
-  if (!(await store.settled())) throw newUnavailable(UNSETTLED);
-  const found = await store.find<{ count: number }>(ANCESTORS({ id }));
-  return found?.count ?? 0;
+  const isSettled = await store.settled();
+  const { count = 0 } = (await store.find<{ count: number }>(ANCESTORS({ id }))) ?? {};
+  if (count === 0 && !isSettled) throw newUnavailable(UNSETTLED);
+  return count;
 }
 
 const selectInput = (id: string) =>

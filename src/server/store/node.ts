@@ -89,6 +89,8 @@ export interface Room {
    */
   readonly version: string | null;
   readonly isFetching: boolean;
+  /** Versions that cannot run here, though they are in the store. */
+  readonly broken: readonly string[];
 }
 
 export interface Wanted {

@@ -121,8 +121,10 @@ async function isOver(
   id: string,
 ): Promise<boolean> {
   if (after_failure === "same") return false;
-  const live = await executions.findKnown(id);
-  if (live !== undefined) return live.decided !== null && FAILED.includes(live.decided.status);
+  const isOver = await executions.whenKnown(id, (live) =>
+    live === undefined ? null : live.decided !== null && FAILED.includes(live.decided.status),
+  );
+  if (isOver !== null) return isOver;
   const row = await findExecution(store, id);
   return row !== undefined && FAILED.includes(row.status);
 }

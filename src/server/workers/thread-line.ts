@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { correct } from "../../shared/clock.ts";
 import { excessBytes, MAX_GIVEN } from "../../shared/wire/forwarded.ts";
 import { FrameReader, toFrame } from "../../shared/wire/frames.ts";
+import { SurelyUnsent } from "../../shared/wire/surely-unsent.ts";
 import {
   failed,
   MAX_SETTING_BYTES,
@@ -69,6 +70,8 @@ export class ThreadLine implements WorkerLine {
   readonly #awaited: Awaited | null;
   readonly #operations: WaitingOperations;
   #socket: Socket | null = null;
+  /** What is written to it. */
+  #frames: SurelyUnsent | null = null;
   /** What has been recalled was of an earlier one. */
   #round = 0;
   /** Lines of the log of the current run. */
@@ -131,7 +134,7 @@ export class ThreadLine implements WorkerLine {
       });
   }
 
-  /** Runs never left the server. @param round in which they were told: what was is not here any more */
+  /** Runs have not got to the thread, and will not. @param round in which they were told: what was is not here any more */
   unsent(runs: number, round: number): void {
     if (round === this.#round) this.worker.unsent(runs);
   }
@@ -159,6 +162,7 @@ export class ThreadLine implements WorkerLine {
       longest + BYTES * max_input_bytes + REST_OF_FRAME,
     );
     this.#socket = socket;
+    this.#frames = new SurelyUnsent(socket);
     socket.on("data", (chunk: Buffer) => this.#take(frames, chunk));
     socket.once("close", () => {
       // A thread that ends is told of by its runner; one that only closes its line is of no use.
@@ -182,18 +186,14 @@ export class ThreadLine implements WorkerLine {
   /** @param runs how many are handed over with it @param left called when it is on its way */
   #tell(message: ToThread, runs = 0, left = (): void => {}): void {
     const text = encode(message);
-    const socket = this.#socket;
     const round = this.#round;
     if (this.#awaited === null) {
       this.#options.send({ type: "forward", thread: this.#options.thread, text, runs, round });
       return left();
     }
-    if (socket === null || !socket.writable) return this.unsent(runs, round);
-    const sealed = this.#awaited.seal.seal(toFrame("", text));
-    socket.write(sealed, (error) => {
-      if (error) this.unsent(runs, round);
-      else left();
-    });
+    const unsent = (): void => this.unsent(runs, round);
+    if (this.#frames === null) return unsent();
+    this.#frames.write(this.#awaited.seal.seal(toFrame("", text)), left, unsent);
   }
 
   #read(text: string): void {

@@ -1,6 +1,7 @@
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { FrameReader, toFrame } from "./frames.ts";
+import { SurelyUnsent } from "./surely-unsent.ts";
 import type { Seal, SealReader } from "./seal.ts";
 
 /**
@@ -23,7 +24,7 @@ export interface ChannelOptions {
   receive(message: unknown): void;
   /** What came is no frame of the other side's: nothing can be read any more. */
   onDamage(why: string): void;
-  /** The other side was gone before these left: it has not seen them. */
+  /** The other side was gone before these left: it has not got them. */
   onUnsent?(messages: readonly unknown[]): void;
   /** Seals what is sent. */
   readonly seal?: Seal;
@@ -33,18 +34,18 @@ export interface ChannelOptions {
 
 /** Sends what is gathered in one turn of the event loop together. */
 export class Channel<Message> {
-  readonly #stream: Duplex;
   readonly #options: ChannelOptions;
   readonly #frames: FrameReader;
+  readonly #sent: SurelyUnsent;
   #outbox: Message[] = [];
   #damaged = false;
   /** What the own frames begin with. */
   token = "";
 
   constructor(stream: Duplex, options: ChannelOptions) {
-    this.#stream = stream;
     this.#options = options;
     this.#frames = new FrameReader(options.expected);
+    this.#sent = new SurelyUnsent(stream);
     if (options.seal !== undefined) stream.write(options.seal.head);
     stream.on("data", (chunk: Buffer) => this.read(chunk));
   }
@@ -56,12 +57,13 @@ export class Channel<Message> {
   #flush(): void {
     const messages = this.#outbox;
     this.#outbox = [];
-    if (!this.#stream.writable) return this.#options.onUnsent?.(messages);
-    const { seal } = this.#options;
+    const { seal, onUnsent } = this.#options;
     for (const { frame, held } of gatherFrames(this.token, messages))
-      this.#stream.write(seal === undefined ? frame : seal.seal(frame), (error) => {
-        if (error) this.#options.onUnsent?.(held);
-      });
+      this.#sent.write(
+        seal === undefined ? frame : seal.seal(frame),
+        () => {},
+        () => onUnsent?.(held),
+      );
   }
 
   /** What came, for who takes it from the stream into memory of its own. */

@@ -211,7 +211,8 @@ export class Membership {
                     and (coalesce(flow_version = room.version, true)
                       or room.is_fetching and exists (select from flow_version as stored
                         where stored.flow = execution.flow
-                          and stored.version = execution.flow_version))
+                          and stored.version = execution.flow_version
+                          and stored.flow || '@' || stored.version <> all($9::text[])))
                   or not exists (select from node where node.id = execution.node_id))
               order by key limit room.count for update skip locked) as waiting)
         update execution set node_id = $1, node = $6 from wanted where execution.key = wanted.key
@@ -226,6 +227,7 @@ export class Membership {
         this.#data.node.name,
         room.map(({ version }) => version),
         room.map(({ isFetching }) => isFetching),
+        room.flatMap(({ flow, broken }) => broken.map((version) => `${flow}@${version}`)),
       ],
     });
     return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));
