@@ -100,7 +100,7 @@ test("it ends with its window, and with its execution", async () => {
     executionId: id,
     fingerprint: null,
   });
-  await store.commit([deleteExpiredClaims(store, Date.now())]);
+  await store.commit([deleteExpiredClaims(store, Date.now(), 9)]);
   assert.deepEqual(await claims.take(by(["window"], LIFE_MS)), {
     executionId: id,
     fingerprint: null,

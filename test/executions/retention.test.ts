@@ -10,6 +10,8 @@ import { newId } from "../../src/shared/id.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
+import { putClaim } from "../../src/server/store/claims.ts";
+import { listExecutions } from "../../src/server/store/execution-lists.ts";
 import { countExecutions } from "../../src/server/store/retention.ts";
 import { insertExecution } from "../../src/server/store/executions.ts";
 import { openPostgres } from "../postgres-server.ts";
@@ -71,6 +73,53 @@ async function insert(store: Store, times: readonly number[]): Promise<void> {
 
 /** Some of each day, two hours ago the last: as a service in use has them. */
 const USUAL = Array.from({ length: 100 }, (_, day) => day + 1 / 12);
+
+test("what a key still makes known is kept beyond a number and an age, and not beyond a size", async () => {
+  await using stack = new AsyncDisposableStack();
+  const ages = [50, 40, 2, 1, 1 / 12];
+  const { store, start, count, clock } = await open(stack, ages);
+  const ids = ages.map((days, number) => toId(START - days * DAY_MS, number));
+  const claims = [START + DAY_MS, START - 1, START + DAY_MS, START - 1, START - 1];
+  await store.commit(
+    ids.map((id, at) =>
+      putClaim({
+        hash: id,
+        fingerprint: null,
+        expires_at: claims[at] as number,
+        executionId: id,
+      }),
+    ),
+  );
+  const left = async () => (await listExecutions(store, { limit: 9 })).map(({ id }) => id);
+  await start();
+  assert.deepEqual(await left(), [ids[4], ids[3], ids[2], ids[0]], "what is old and not known");
+  await start({ maxExecutions: 1 });
+  assert.deepEqual(await left(), [ids[2], ids[0]], "and what is too much");
+  clock.wall += 2 * DAY_MS;
+  clock.steady += 2 * DAY_MS;
+  await start({ maxBytes: 0 });
+  assert.equal(await count(), 0);
+});
+
+test("claims that have expired go, however many", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { store, start } = await open(stack, [1]);
+  const [row] = await listExecutions(store, { limit: 1 });
+  assert.ok(row !== undefined);
+  const rows = Array.from({ length: 2500 }, (_, number) => ({
+    hash: String(number),
+    fingerprint: null,
+    expires_at: number < 2400 ? START - 1 : START + 1,
+    executionId: row.id,
+  }));
+  await store.commit(rows.map((one) => putClaim(one)));
+  await start();
+  const { count } = await store.rows
+    .selectFrom("execution_claim")
+    .select((of) => of.fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  assert.equal(count, 100);
+});
 
 describe("L8: retention by age", () => {
   test("L8: deletes what is old, at the start and later", async () => {

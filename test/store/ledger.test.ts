@@ -317,6 +317,17 @@ test("after a sync that failed nobody is told anything, but that the service has
   assert.equal(isTold, false);
 });
 
+test("a row that was synced and is not there is told, and nobody waits for it", async () => {
+  const told: string[] = [];
+  const ledger = openLedger("gone.db", {
+    apply: async () => ({ applied: 0, skipped: [] }),
+    onFailing: (error) => told.push(error?.message ?? "well"),
+  });
+  await append(ledger, end("1"), null);
+  assert.equal(await ledger.settled(), false);
+  assert.deepEqual(told, ["Row 1 of the ledger is not there"]);
+});
+
 test("while too much is not applied new executions wait, and are refused where it cannot be", async () => {
   const applying: PromiseWithResolvers<Applied>[] = [];
   const apply = (): Promise<Applied> => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -29,6 +29,27 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const setting = (store: Store, name: string): Unit => [
   insertSetting(store, { name, value: "1", created_at: 1, modified_at: 1 }),
 ];
+
+test("a sync that has failed is told at once: the next one would succeed", async () => {
+  const file = join(folder, "unsynced.mjs");
+  writeFileSync(
+    file,
+    `import { parentPort } from "node:worker_threads";
+    const error = (code) => ({ kind: "unavailable", code, message: "disk I/O error" });
+    const codes = ["SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC"];
+    parentPort.on("message", (request) => {
+      if ("sync" in request) parentPort.postMessage({ error: error(codes.shift()) });
+      if ("close" in request) parentPort.postMessage({ closed: true });
+    });`,
+  );
+  await using writer = startWriter(file);
+  const told: string[] = [];
+  writer.onUnsynced = ({ code }) => told.push(code);
+  await assert.rejects(writer.sync(), { code: "SQLITE_IOERR_WRITE" });
+  assert.deepEqual(told, []);
+  await assert.rejects(writer.sync(), { code: "SQLITE_IOERR_FSYNC" });
+  assert.deepEqual(told, ["SQLITE_IOERR_FSYNC"]);
+});
 
 test("units that arrive together share commits, and each is there afterwards", async () => {
   await using store = await open("a.db");

@@ -13,6 +13,7 @@ import {
   hasOlder,
   newestBefore,
   oldestEnded,
+  type OldestEnded,
 } from "../store/retention.ts";
 
 /** RETENTION_DAYS, RETENTION_MAX_EXECUTIONS and RETENTION_MAX_BYTES; null: no limit. */
@@ -24,6 +25,8 @@ export interface RetentionLimits {
 
 /** Executions deleted in one commit, which takes a few milliseconds. */
 const BATCH = 200;
+/** Claims: one row each. */
+const CLAIMS_BATCH = 1000;
 const MINUTE_MS = 60_000;
 const INTERVAL_MS = MINUTE_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -120,15 +123,18 @@ export class Retention {
     const commit = (unit: Unit) => async () => (await store.commit(unit), 0);
     return [
       ...(isTrusted
-        ? [commit([deleteExpiredTokens(store, at), deleteExpiredClaims(store, at)])]
+        ? [commit([deleteExpiredTokens(store, at)]), () => this.#deleteExpiredClaims(at)]
         : []),
       ...(store.shared === null ? [] : [commit([deleteOldAttempts(store)])]),
       ...(store.shared === null || before === null
         ? []
         : [commit([deleteOldRefusals(store, before)])]),
-      ...(before === null ? [] : [() => this.#deleteOld(before)]),
+      ...(before === null ? [] : [() => this.#deleteOld(before, at)]),
       ...(maxBytes === null ? [] : [() => this.#deleteLarge(maxBytes)]),
-      ...(maxExecutions === null ? [] : [() => this.#deleteSurplus(maxExecutions)]),
+      // A clock that is ahead lets no claim look expired.
+      ...(maxExecutions === null
+        ? []
+        : [() => this.#deleteSurplus(maxExecutions, isTrusted ? at : 0)]),
     ];
   }
 
@@ -172,33 +178,54 @@ export class Retention {
     return Math.min(DAY_MS, Math.max(DAY_MS / 4, ((this.#limits.days ?? 0) * DAY_MS) / 4));
   }
 
-  async #deleteOld(before: number): Promise<number> {
-    // The reader's thread is not started for nothing.
-    if (!(await hasOlder(this.#store, before))) return 0;
-    return this.#repeat(() => this.#deleteBatch(before, BATCH));
+  async #deleteExpiredClaims(at: number): Promise<number> {
+    await this.#repeat(async () => {
+      const [deleted = 0] = await this.#store.commit([
+        deleteExpiredClaims(this.#store, at, CLAIMS_BATCH),
+      ]);
+      return deleted;
+    });
+    return 0;
   }
 
-  async #deleteSurplus(max: number): Promise<number> {
+  async #deleteOld(before: number, unclaimedAt: number): Promise<number> {
+    // The reader's thread is not started for nothing.
+    if (!(await hasOlder(this.#store, before))) return 0;
+    const deleteBatch = this.#openBatches({ before, unclaimedAt });
+    return this.#repeat(() => deleteBatch(BATCH));
+  }
+
+  async #deleteSurplus(max: number, unclaimedAt: number): Promise<number> {
     let surplus = (await countExecutions(this.#store, () => !this.#isClosed)) - max;
+    const deleteBatch = this.#openBatches({ before: null, unclaimedAt });
     return this.#repeat(async () => {
       if (surplus <= 0) return 0;
-      const deleted = await this.#deleteBatch(null, surplus);
+      const deleted = await deleteBatch(surplus);
       surplus -= deleted;
       return deleted;
     });
   }
 
+  /** A disk that is full is worse than a key that is forgotten. */
   #deleteLarge(maxBytes: number): Promise<number> {
+    const deleteBatch = this.#openBatches({ before: null, unclaimedAt: null });
     return this.#repeat(async () =>
-      (await this.#store.maintain()).used > maxBytes ? this.#deleteBatch(null, BATCH) : 0,
+      (await this.#store.maintain()).used > maxBytes ? deleteBatch(BATCH) : 0,
     );
   }
 
-  /** @returns how many it deleted; none means that there are no more */
-  async #deleteBatch(before: number | null, limit: number): Promise<number> {
-    const ids = await oldestEnded(this.#store, { before, limit: Math.min(limit, BATCH) });
-    if (ids.length > 0) await this.#store.commit(deleteExecutions(this.#store, ids));
-    return ids.length;
+  /** @returns deletes the next, and tells how many; none means that there are no more */
+  #openBatches(
+    which: Pick<OldestEnded, "before" | "unclaimedAt">,
+  ): (most: number) => Promise<number> {
+    let after: string | null = null;
+    return async (most) => {
+      const page = { ...which, after, limit: Math.min(most, BATCH) };
+      const ids = await oldestEnded(this.#store, page);
+      after = ids.at(-1) ?? after;
+      if (ids.length > 0) await this.#store.commit(deleteExecutions(this.#store, ids));
+      return ids.length;
+    };
   }
 
   async #repeat(act: () => Promise<number>): Promise<number> {

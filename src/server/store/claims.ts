@@ -41,6 +41,12 @@ export const putClaim = prepare<ClaimRow & { executionId: string }>((row) => {
     );
 });
 
-export function deleteExpiredClaims(store: Store, at: number): Statement {
-  return toStatement(store.rows.deleteFrom("execution_claim").where("expires_at", "<", at));
+/** @param most so many at once: what waits for the store waits for them too */
+export function deleteExpiredClaims(store: Store, at: number, most: number): Statement {
+  const expired = store.rows
+    .selectFrom("execution_claim")
+    .select("hash")
+    .where("expires_at", "<", at)
+    .limit(most);
+  return toStatement(store.rows.deleteFrom("execution_claim").where("hash", "in", expired));
 }

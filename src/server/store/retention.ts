@@ -32,11 +32,19 @@ export async function newestBefore(store: Store, before: number): Promise<number
   return Math.max(execution.at, audit?.at ?? 0);
 }
 
-/** Identifiers of the oldest ended executions, created before a time where one is given. */
-export async function oldestEnded(
-  store: Store,
-  page: { before: number | null; limit: number },
-): Promise<string[]> {
+/** Which of those that have ended are deleted. */
+export interface OldestEnded {
+  /** Created before this time; null: whenever. */
+  readonly before: number | null;
+  /** Without those by whose key, or signature, a call is known at this time; null: with them. */
+  readonly unclaimedAt: number | null;
+  /** Those behind this one; null: from the oldest on. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+/** Identifiers of the oldest ended executions. */
+export async function oldestEnded(store: Store, page: OldestEnded): Promise<string[]> {
   let query = store.lists
     .selectFrom("execution")
     .select("id")
@@ -45,6 +53,19 @@ export async function oldestEnded(
     .limit(page.limit);
   // Keys grow with time: no look at the rows that are younger.
   if (page.before !== null) query = query.where("key", "<", firstKeyOf(page.before));
+  if (page.after !== null) query = query.where("key", ">", toKey(page.after));
+  const { unclaimedAt } = page;
+  if (unclaimedAt !== null)
+    query = query.where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("execution_claim")
+            .select("hash")
+            .whereRef("execution_key", "=", "execution.key")
+            .where("expires_at", ">", unclaimedAt),
+        ),
+      ),
+    );
   return (await query.execute()).map(({ id }) => id);
 }
 

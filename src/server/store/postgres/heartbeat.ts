@@ -12,8 +12,6 @@ const [LATE_MS, LOST_MS] = [2000, 10_000];
 
 export interface HeartbeatEvents {
   tell(event: Event): void;
-  /** Asks whatever tells that the database answers. */
-  ask(client: Client): Promise<void>;
   /** The database is there. */
   onReached(client: Client): Promise<void>;
   /** Nothing was answered for 10 seconds. */
@@ -58,7 +56,7 @@ export class Heartbeat {
     this.#isAsking = true;
     const late = setTimeout(() => this.#report(false), LATE_MS);
     this.run(async (client) => {
-      await this.#events.ask(client);
+      await client.query("select 1");
       await this.#events.onReached(client);
     })
       .then(

@@ -42,12 +42,13 @@ async function serve(): Promise<void> {
   const membership = new Membership(data);
   const heartbeat = new Heartbeat(data, {
     tell,
-    onReached: (client) => writer.giveUpDead(client),
-    onLost: () => writer.giveUp(),
-    ask: async (client) => {
-      const others = await membership.countOthers(client);
+    onReached: async (client) => {
+      await writer.giveUpDead(client);
+      // What is locked is asked again in a second.
+      const others = await membership.countOthers(client).catch(() => null);
       if (others !== null) tell({ others });
     },
+    onLost: () => writer.giveUp(),
     prepare: (client) =>
       listenForWaiting(client, (node) => {
         if (node !== membership.id) tell({ isWaiting: true });

@@ -110,11 +110,7 @@ export class Backlog<Row extends BacklogRow> {
   /** Applies what an earlier start has left, up to a row. @throws StoreError */
   async recover(through: number): Promise<void> {
     this.#synced = through;
-    while (this.#applied < through) {
-      const before = this.#applied;
-      await this.#applyOnce();
-      if (this.#applied === before) throw new Error(`Row ${before + 1} of the ledger is not there`);
-    }
+    while (this.#applied < through) await this.#applyOnce();
   }
 
   /** What is not applied is left to the next start. */
@@ -160,6 +156,8 @@ export class Backlog<Row extends BacklogRow> {
 
   async #applyOnce(): Promise<void> {
     const { applied, skipped } = await this.#options.apply(this.#synced);
+    if (applied === this.#applied && applied < this.#synced)
+      throw new Error(`Row ${applied + 1} of the ledger is not there`);
     for (const why of skipped) this.#options.onSkipped(why);
     this.#applied = applied;
     const rest = this.#rows.findIndex(({ seq }) => seq > applied);

@@ -85,7 +85,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   });
   const reader = opened.use(openReader(thread, file, listMs));
   const writer = opened.use(options.writer ?? startWriter(thread));
-  writer.open(file);
+  openWriter(writer, file, options);
   const files = new OpenFiles(options.onLost ?? (() => {}));
   opened.defer(() => files.close());
   const ledger =
@@ -123,6 +123,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     awaySince: null,
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
+}
+
+/** To a command, beside a service, its own error is told. */
+function openWriter(writer: Writer, file: SqliteFile, { onDamage, isBeside }: SqliteOptions): void {
+  writer.open(file);
+  if (onDamage !== undefined && isBeside !== true)
+    writer.onUnsynced = (error) => onDamage(error, true);
 }
 
 /** What a unit changes is not kept any longer. */
@@ -186,7 +193,13 @@ async function recoverLedger(
     files.watch(file.path, `${file.path}-wal`, ...ledgerPaths(file.path));
     return ledger;
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isDamage(error)) throw toOpeningError(file.path, error);
+    // Of the tables, which its records were to be written to.
+    if (error instanceof StoreError)
+      throw new StartError(
+        `Cannot write to the database "${file.path}": ${error.message}. It was left as it is, and so ` +
+          `was its ledger, which has the last executions. Restore a backup with: flowhook restore FILE`,
+      );
     throw new StartError(
       `Cannot read the ledger of the database, "${ledgerPaths(file.path).join('" and "')}": ` +
         `${(error as Error).message}. Both files were left as they are: the last executions are in ` +

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { StoreError } from "../store-error.ts";
+import { StoreError, type UnitError } from "../store-error.ts";
 import type { SqliteFile } from "./connection.ts";
 import type { StatementText, Unit } from "../statement.ts";
 import type { StoreSize } from "../store.ts";
@@ -54,6 +54,11 @@ export class Writer {
   #lost: Error | null = null;
   #drained: (() => void) | null = null;
   #closed: Promise<void> | null = null;
+  /**
+   * What was written before may be lost in a power cut, and the system tells so once: the next sync
+   * succeeds.
+   */
+  onUnsynced: (error: StoreError) => void = () => {};
   /** What was asked for beside commits, in its order. */
   readonly #asked: PromiseWithResolvers<unknown>[] = [];
 
@@ -62,7 +67,7 @@ export class Writer {
     worker.on("message", (answer: CommitResult | Answered | Closed) => {
       if ("changes" in answer) this.#committed(answer);
       else if ("answer" in answer) this.#asked.shift()?.resolve(answer.answer);
-      else if ("error" in answer) this.#asked.shift()?.reject(new StoreError(answer.error));
+      else if ("error" in answer) this.#asked.shift()?.reject(this.#toError(answer.error));
     });
     worker.on("error", (error: Error) => this.#lose(error));
   }
@@ -132,7 +137,23 @@ export class Writer {
     this.#units += done.length;
     this.#send();
     if (this.#underWay.length === 0) this.#drained?.();
-    settle(done, result);
+    this.#settle(done, result);
+  }
+
+  #settle(done: readonly Waiting[], { changes, errors }: CommitResult): void {
+    let at = 0;
+    done.forEach(({ unit, resolve, reject }, index) => {
+      const error = errors?.get(index);
+      if (error !== undefined) reject(this.#toError(error));
+      else resolve(changes.slice(at, at + unit.length));
+      at += unit.length;
+    });
+  }
+
+  #toError(found: UnitError): StoreError {
+    const error = new StoreError(found);
+    if (found.code === "SQLITE_IOERR_FSYNC") this.onUnsynced(error);
+    return error;
   }
 
   #ask<Answer>(request: MaintainRequest | ApplyRequest | SyncRequest): Promise<Answer> {
@@ -151,16 +172,6 @@ export class Writer {
     for (const asked of this.#asked.splice(0)) asked.reject(lost);
     this.#drained?.();
   }
-}
-
-function settle(done: readonly Waiting[], { changes, errors }: CommitResult): void {
-  let at = 0;
-  done.forEach(({ unit, resolve, reject }, index) => {
-    const error = errors?.get(index);
-    if (error !== undefined) reject(new StoreError(error));
-    else resolve(changes.slice(at, at + unit.length));
-    at += unit.length;
-  });
 }
 
 function lengthOf(waiting: readonly Waiting[]): number {
