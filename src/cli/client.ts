@@ -23,6 +23,10 @@ export interface RequestOptions {
   readonly mayRedirect?: true;
   /** Whether the service may rightly work for more than 30 s before it answers. */
   readonly mayTakeLong?: boolean;
+  /** Id of the event behind which a stream of events begins; without it no stream is an answer. */
+  readonly eventsAfter?: string;
+  /** Ends it, and what is read of its answer. */
+  readonly signal?: AbortSignal;
 }
 
 export interface JsonOptions<T> extends RequestOptions {
@@ -55,6 +59,9 @@ const LISTS: readonly string[] = ["items", "nodes"];
 
 /** After this long, in milliseconds, people wonder whether anything happens. */
 const WAITING_MS = 5000;
+
+/** Media type of a stream of events. */
+const EVENTS = "text/event-stream";
 
 /** Most items of one page. */
 const PAGE = 500;
@@ -154,14 +161,18 @@ async function send(
   { url, token }: Connection,
   method: string,
   path: string,
-  { query = {}, body, yaml, mayRedirect, mayTakeLong }: RequestOptions,
+  { query = {}, body, yaml, mayRedirect, mayTakeLong, eventsAfter, signal }: RequestOptions,
 ): Promise<Response> {
   const headers = new Headers({ accept: "application/json" });
   if (token !== null) setToken(headers, token);
+  if (eventsAfter !== undefined) {
+    headers.set("accept", EVENTS);
+    headers.set("last-event-id", eventsAfter);
+  }
   if (body !== undefined) headers.set("content-type", "application/json");
   if (yaml !== undefined) headers.set("content-type", "application/yaml");
   const content = body === undefined ? yaml : JSON.stringify(body);
-  const init = { method, headers, redirect: "manual" as const };
+  const init = { method, headers, redirect: "manual" as const, ...(signal && { signal }) };
   const sent = { ...init, ...(content === undefined ? {} : { body: content }) };
   const limitMs = mayRedirect || mayTakeLong ? null : ANSWER_MS;
   const asked = reach(`${url}/api/latest${path}${toSearch(query)}`, sent, limitMs);
@@ -169,14 +180,15 @@ async function send(
   const answer = await (mayRedirect ? asked : tellWaiting(url, asked));
   if (mayRedirect && isRedirect(answer)) return answer;
   if (!answer.ok) throw await toFailure(answer, url, token);
-  if (answer.status === 204 || isOfApi(answer)) return answer;
+  if (answer.status === 204 || isOfApi(answer, eventsAfter !== undefined)) return answer;
   await answer.body?.cancel();
   throw notFlowhook(answer.headers.get("content-type") ?? "nothing", url);
 }
 
 /** A page in the place of the service answers anything with 200. */
-function isOfApi({ headers }: Response): boolean {
-  return /^application\/(?:json|yaml)\b/.test(headers.get("content-type") ?? "");
+function isOfApi({ headers }: Response, isStream: boolean): boolean {
+  const type = headers.get("content-type") ?? "";
+  return isStream ? type.startsWith(EVENTS) : /^application\/(?:json|yaml)\b/.test(type);
 }
 
 /** @throws CommandError where it is none: what stands in it is never shown */
@@ -222,7 +234,8 @@ async function reach(url: string, init: RequestInit, limitMs: number | null): Pr
   const late = new AbortController();
   const timer = limitMs === null ? undefined : setTimeout(() => late.abort(), limitMs);
   try {
-    return await fetch(url, { ...init, signal: late.signal });
+    const signals = init.signal ? [late.signal, init.signal] : [late.signal];
+    return await fetch(url, { ...init, signal: AbortSignal.any(signals) });
   } catch (error) {
     if (late.signal.aborted)
       throw new UnansweredError(`${NO_ANSWER} at ${new URL(url).origin}. Is the URL right?`);

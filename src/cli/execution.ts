@@ -1,22 +1,26 @@
 import type {
   Execution,
   ExecutionSummary,
+  LogLine,
   Started,
   Verified,
 } from "../shared/contract/execution.ts";
 import type { Command } from "commander";
 import { whyUnsent } from "../shared/unsent.ts";
 import { addCancelCommand } from "./cancel.ts";
-import { openClient, toPath } from "./client.ts";
+import { openClient, toPath, type Client } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { printLog, readLog } from "./execution-log.ts";
 import { printFixture } from "./fixture.ts";
+import { followLog } from "./follow.ts";
 import { readJsonOr, toCount } from "./input.ts";
+import { describeGoingOn, untilInterrupted } from "./interrupted.ts";
 import { findProjectId } from "./project.ts";
 import {
   printFields,
   printJson,
   printList,
+  toJson,
   toLine,
   toTime,
   type Column,
@@ -56,6 +60,7 @@ export function addExecutionCommands(program: Command, url: readonly [string, st
     .description("Show one execution, with input and output")
     .argument("<id>")
     .option("--log", "with its log lines")
+    .option("--follow", "print its log lines as they come, then the execution once it has ended")
     .option("--json", "print JSON")
     .option(...url)
     .action(showExecution);
@@ -102,14 +107,52 @@ async function listExecutions(options: ListFilter): Promise<void> {
   printList(rows, COLUMNS, { ...options, empty });
 }
 
-async function showExecution(
-  id: string,
-  options: ConnectionOptions & ListOptions & { log?: true },
-): Promise<void> {
+type ShowOptions = ConnectionOptions & ListOptions & { log?: true; follow?: true };
+
+async function showExecution(id: string, options: ShowOptions): Promise<void> {
   const client = openClient(options);
-  const record = await client.json<Execution>("GET", toPath("execution", id), { has: "status" });
+  const record = await readExecution(client, id);
+  if (options.follow) return followExecution(client, id, options);
   const log = options.log ? await readLog(client, id) : null;
   if (options.json) return printJson(log === null ? record : { ...record, log });
+  printExecution(record);
+  if (log === null) return;
+  process.stdout.write(log.length === 0 ? "\nNo log lines\n" : "\nlog\n");
+  printLog(log, process.stdout);
+}
+
+function readExecution(client: Client, id: string): Promise<Execution> {
+  return client.json<Execution>("GET", toPath("execution", id), { has: "status" });
+}
+
+/** Each line as it comes, then the execution: with `--json` an object each, in a line of its own. */
+async function followExecution(client: Client, id: string, options: ShowOptions): Promise<void> {
+  const { json } = options;
+  const gone = new AbortController();
+  // Nobody reads what would come.
+  process.stdout.once("error", () => gone.abort());
+  let count = 0;
+  const take = (log: LogLine): void => {
+    count += 1;
+    if (json) process.stdout.write(`${toJson({ log })}\n`);
+    else printLog([log], process.stdout);
+  };
+  try {
+    await untilInterrupted(describeGoingOn(id, client.url, options), (stop) =>
+      followLog(client, id, { signal: AbortSignal.any([stop, gone.signal]), take }),
+    );
+  } catch (error) {
+    if (gone.signal.aborted) return;
+    throw error;
+  }
+  const execution = await readExecution(client, id);
+  if (json) return void process.stdout.write(`${toJson({ execution })}\n`);
+  if (count > 0) process.stdout.write("\n");
+  printExecution(execution);
+}
+
+/** All but its log. */
+function printExecution(record: Execution): void {
   const { input_value, output_value, response, ...summary } = record;
   const verified = describeVerified(record.verified);
   printFields({ ...summary, verified, took: took(record) });
@@ -118,9 +161,6 @@ async function showExecution(
     printJson(value);
   }
   if (response !== null) printResponse(record);
-  if (log === null) return;
-  process.stdout.write(log.length === 0 ? "\nNo log lines\n" : "\nlog\n");
-  printLog(log, process.stdout);
 }
 
 /** The scheme, and each other member that the signature had. */

@@ -1,12 +1,14 @@
-import type { Execution, Started } from "../shared/contract/execution.ts";
+import type { LogLine, Started } from "../shared/contract/execution.ts";
 import { quotePath } from "../server/config/unwritable.ts";
-import { createClient, readJson, toPath, type Client } from "./client.ts";
+import { createClient, toPath, type Client } from "./client.ts";
 import { findConnection } from "./author-connection.ts";
 import { isNamed, openConnection, type ConnectionOptions } from "./connection.ts";
 import { findAuthorFolder, isAuthorFolder } from "./author-folder.ts";
-import { printLog, readLog } from "./execution-log.ts";
+import { printLog } from "./execution-log.ts";
+import { followLog, waitForEnd } from "./follow.ts";
 import { CommandError } from "./command-error.ts";
 import { readJsonOr } from "./input.ts";
+import { describeGoingOn, InterruptedError, untilInterrupted } from "./interrupted.ts";
 import { printJson, toLine } from "./table.ts";
 import { UnansweredError, UnreachableError } from "./unsent-request.ts";
 
@@ -46,8 +48,12 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
     process.stderr.write(`Cannot reach ${url}: it runs here\n`);
     return runHere(run, options);
   }
-  if (isNamed(options)) return report(client, id, options);
-  await telling(`It ran on ${url}`, () => report(client, id, options));
+  const tell = () =>
+    untilInterrupted(describeGoingOn(id, url, options), (signal) =>
+      report(client, id, { ...options, signal }),
+    );
+  if (isNamed(options)) return tell();
+  await telling(`It ran on ${url}`, tell);
 }
 
 /** Says where it ran, after what came of it: nobody named a service. */
@@ -55,7 +61,7 @@ async function telling(where: string, act: () => Promise<void>): Promise<void> {
   try {
     await act();
   } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
+    if (!(error instanceof CommandError) || error instanceof InterruptedError) throw error;
     throw new CommandError(`${error.message}\n${where}`, error.exitCode);
   }
   process.stderr.write(`${where}\n`);
@@ -107,11 +113,13 @@ async function start(client: Client, { name, body }: FlowRun): Promise<string> {
 async function report(
   client: Client,
   id: string,
-  options: RunOptions,
+  options: RunOptions & { readonly signal?: AbortSignal },
   advice = `flowhook execution show ${id}`,
 ): Promise<void> {
-  const record = await waitFor(client, id);
-  if (options.log) printLog(await readLog(client, id), process.stderr);
+  const { signal = new AbortController().signal } = options;
+  const take = (line: LogLine): void => printLog([line], process.stderr);
+  if (options.log) await followLog(client, id, { signal, take });
+  const record = await waitForEnd(client, id, signal);
   const { status, status_message, output_value, response } = record;
   if (options.json) printJson(record);
   else if (status === "ENDED_SUCCESS") printJson(output_value);
@@ -119,21 +127,4 @@ async function report(
     throw new CommandError(toLine(`${status}: ${status_message ?? ""}`));
   if (response !== null && !options.json)
     process.stderr.write(`It made a custom response with status ${response.status}: ${advice}\n`);
-}
-
-/**
- * Follows the wait endpoint: 302 to itself after each poll window, 200 at the end.
- *
- * @throws CommandError for a redirect to elsewhere, which would be asked again for ever
- */
-async function waitFor(client: Client, id: string): Promise<Execution> {
-  const path = `${toPath("execution", id)}/wait`;
-  for (;;) {
-    const answer = await client.request("GET", path, { mayRedirect: true });
-    if (answer.status === 200) return (await readJson(answer, client.url)) as Execution;
-    await answer.body?.cancel();
-    const location = answer.headers.get("location") ?? "";
-    if (URL.parse(location, answer.url)?.pathname.endsWith(path) !== true)
-      throw new CommandError(`The wait for ${id} was sent to "${toLine(location)}"`);
-  }
 }

@@ -65,7 +65,7 @@ export function addFlowCommands(
     .addOption(
       new Option("--local", "in this folder, without a service").conflicts(["url", "cacert"]),
     )
-    .option("--log", "print its log lines to standard error")
+    .option("--log", "print its log lines to standard error, as they come")
     .option("--json", "print the whole execution record")
     .option(...url)
     .action(runFlow);

@@ -20,6 +20,7 @@ const ROWS: readonly Row[] = [
   { line: "flowhook web", offers: ["webhook"], hides: ["execution"] },
   { line: "flowhook webhook s", offers: ["show", "set", "signature"], hides: ["list"] },
   { line: "flowhook execution list --st", offers: ["--status"], hides: ["--json"] },
+  { line: "flowhook execution show 1 --f", offers: ["--follow"] },
   { line: "flowhook docs oper", offers: ["operating"] },
   { line: "flowhook completion ", offers: ["bash", "zsh", "fish"] },
   { line: "flowhook serve --config a-f", offers: ["a-file.yaml"], hides: ["--demo"] },
