@@ -131,7 +131,7 @@ export function describeUrl(specifier: string): string {
   const message = `Cannot import "${shown}": flows import files and packages, not URLs`;
   const found = exec(REGISTRY, specifier);
   if (found !== null) {
-    const command = found[1] === "npm" ? "npm install" : "npx jsr add";
+    const command = found[1] === "npm" ? "npm install --prefix ." : "npx jsr add";
     const name = found[2] as string;
     return `${message}; run "${command} ${name}" in PLUGINS_DIR, and import "${name}"`;
   }
@@ -188,7 +188,7 @@ function adviseOnLink(packages: string, specifier: string): string {
   } catch {
     return "";
   }
-  return ". It is a link there: put a copy in its place with npm install --install-links /path/to/it";
+  return ". It is a link there: put a copy in its place in PLUGINS_DIR with npm install --prefix . --install-links /path/to/it";
 }
 
 /**

@@ -37,6 +37,7 @@ import {
   toPath,
 } from "./import-advice.ts";
 import { closeLoader } from "./loader.ts";
+import { deniedFile, describeAbove, describeMissing, isAbove } from "./package-advice.ts";
 import { substituteOf } from "./reduced-builtins.ts";
 import { hasStandIn, standInOf } from "./stand-ins.ts";
 import { toMessage } from "./text.ts";
@@ -191,14 +192,15 @@ function resolve(
   if (isPath) {
     const allowed = ofVersion ? rules.version : rules.packages;
     if (specifier !== rules.entry && !leadsInto(allowed, specifier, parent))
-      throw outside(rules, specifier, allowed);
+      throw outside(rules, specifier, allowed, "");
     const found = findFile(specifier, context, next);
     // "imports" of a package.json lead to modules of the runtime as well.
     if (startsWith(found.url, NODE)) return resolveBuiltin(rules, found.url, context, next);
     return inside(rules, specifier, found, allowed);
   }
   const from = ofVersion ? { ...context, parentURL: rules.base } : context;
-  return inside(rules, specifier, findPackage(specifier, from, next), rules.packages);
+  const found = findPackage(rules, specifier, () => next(specifier, from));
+  return inside(rules, specifier, found, rules.packages);
 }
 
 /**
@@ -237,13 +239,19 @@ function isNotFound(error: unknown): error is object {
   );
 }
 
-function findPackage(specifier: string, context: ResolveHookContext, next: Next): ResolveFnOutput {
+function findPackage(
+  rules: Rules,
+  specifier: string,
+  find: () => ResolveFnOutput,
+): ResolveFnOutput {
+  const { plugins_dir } = rules.data.spec;
   try {
-    return next(specifier, context);
+    return find();
   } catch (error) {
+    if (isAbove(deniedFile(error), plugins_dir))
+      throw new Error(describeAbove(specifier, plugins_dir));
     if (!isNotFound(error)) throw error;
-    const name = slice(specifier, 0, 100);
-    throw new Error(`Cannot find package "${name}": install it in PLUGINS_DIR/node_modules`);
+    throw new Error(describeMissing(specifier, plugins_dir));
   }
 }
 
@@ -272,13 +280,16 @@ function inside(
   allowed: string,
 ): ResolveFnOutput {
   const path = startsWith(found.url, FILE) ? fileURLToPath(found.url) : "";
-  if (!startsWith(path, allowed)) throw outside(rules, specifier, allowed);
+  if (!startsWith(path, allowed)) throw outside(rules, specifier, allowed, path);
   if (allowed !== rules.version) return found;
   setAdd(rules.imports.files, path);
   return { ...found, format: formatOf(path) };
 }
 
-function outside(rules: Rules, specifier: string, allowed: string): Error {
+function outside(rules: Rules, specifier: string, allowed: string, path: string): Error {
+  const { plugins_dir } = rules.data.spec;
+  if (allowed === rules.packages && isAbove(path, plugins_dir))
+    return new Error(describeAbove(specifier, plugins_dir));
   const packages = allowed === rules.version ? null : rules.packages;
   return new Error(describeOutside(specifier, packages));
 }

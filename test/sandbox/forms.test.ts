@@ -277,8 +277,22 @@ test("a package that npm has linked says how to put a copy in its place", async 
   symlinkSync(folder, join(bench.folder, "plugins/node_modules/linked"));
   assert.match(
     String(await runOf(`import "linked"; export default () => 1`)),
-    /"linked": it is outside PLUGINS_DIR\/node_modules\. It is a link .* npm install --install-links/,
+    /"linked": it is outside PLUGINS_DIR\/node_modules\. It is a link .* npm install --prefix \. --install-links/,
   );
+});
+
+test("a package that lies above PLUGINS_DIR says how to put it in there", async () => {
+  const folder = join(bench.folder, "node_modules/higher");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{"name":"higher","main":"index.js"}');
+  writeFileSync(join(folder, "index.js"), "");
+  for (const specifier of ["higher", "higher/index.js"])
+    assert.equal(
+      await runOf(`import "${specifier}"; export default () => 1`),
+      `Cannot import "${specifier}": it is installed in a folder above PLUGINS_DIR, which flows ` +
+        "cannot read. Install it in PLUGINS_DIR/node_modules. " +
+        'In the folder that has "plugins", run: npm install --prefix plugins higher',
+    );
 });
 
 test("a trace has its stack, and a value that cannot be printed takes none of the others", async () => {
@@ -560,7 +574,18 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
   {
     name: "a missing package",
     code: `import "nowhere-at-all"; export default () => 1`,
-    message: /^Cannot find package "nowhere-at-all": install it in PLUGINS_DIR/,
+    message:
+      /^Cannot find package "nowhere-at-all": install it in PLUGINS_DIR\/node_modules\. In the folder that has "plugins", run: npm install --prefix plugins nowhere-at-all$/,
+  },
+  {
+    name: "a part of a missing package of a scope",
+    code: `import "@nowhere/at-all/part"; export default () => 1`,
+    message: /, run: npm install --prefix plugins @nowhere\/at-all$/,
+  },
+  {
+    name: "what can be no package",
+    code: `import "@/lib; ls"; export default () => 1`,
+    message: /^Cannot find package "@\/lib; ls": install it in PLUGINS_DIR\/node_modules$/,
   },
   ...(
     [
@@ -582,7 +607,10 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
   })),
   ...(
     [
-      ["npm:lodash@4/x.js", /; run "npm install lodash" in PLUGINS_DIR, and import "lodash"$/],
+      [
+        "npm:lodash@4/x.js",
+        /; run "npm install --prefix \. lodash" in PLUGINS_DIR, and import "lodash"$/,
+      ],
       [
         "jsr:@std/path@1",
         /; run "npx jsr add @std\/path" in PLUGINS_DIR, and import "@std\/path"$/,

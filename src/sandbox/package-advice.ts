@@ -1,0 +1,55 @@
+import { basename as basenameNow, dirname as dirnameNow, sep as separator } from "node:path";
+import { exec, get, slice, startsWith } from "../shared/intrinsics.ts";
+
+/** What an author is told of a package that is not where flows look for it. */
+
+const [basename, dirname] = [basenameNow, dirnameNow];
+const sep: string = separator;
+
+/** A package's name in front of what is imported of it: only what a shell takes as it is. */
+const NAME = /^(?:@\w[\w.-]*\/)?\w[\w.-]*(?=\/|$)/;
+const PLAIN = /^\w[\w.-]*$/;
+
+/** The folder is named by its own name alone: callers are told of this too. */
+function adviseInstall(specifier: string, pluginsDir: string): string {
+  const name = exec(NAME, specifier)?.[0];
+  const folder = basename(pluginsDir);
+  if (name === undefined) return "";
+  if (exec(PLAIN, folder) === null) return `. In PLUGINS_DIR, run: npm install --prefix . ${name}`;
+  return `. In the folder that has "${folder}", run: npm install --prefix ${folder} ${name}`;
+}
+
+/** Why a package cannot be imported that is in no folder. */
+export function describeMissing(specifier: string, pluginsDir: string): string {
+  const advice = adviseInstall(specifier, pluginsDir);
+  const shown = slice(specifier, 0, 100);
+  return `Cannot find package "${shown}": install it in PLUGINS_DIR/node_modules${advice}`;
+}
+
+/** Why a package cannot be imported that npm has put beside a package.json further up. */
+export function describeAbove(specifier: string, pluginsDir: string): string {
+  const advice = adviseInstall(specifier, pluginsDir);
+  return (
+    `Cannot import "${slice(specifier, 0, 100)}": it is installed in a folder above PLUGINS_DIR, ` +
+    `which flows cannot read. Install it in PLUGINS_DIR/node_modules${advice}`
+  );
+}
+
+/** Whether a file is of a package of a folder above; a folder of packages has it, and it is not this one. */
+export function isAbove(path: string, pluginsDir: string): boolean {
+  let folder = dirname(pluginsDir);
+  for (;;) {
+    const root = dirname(folder);
+    if (startsWith(path, `${folder === root ? "" : folder}${sep}node_modules${sep}`)) return true;
+    if (folder === root) return false;
+    folder = root;
+  }
+}
+
+/** The file that the runtime was not let read; empty where the error is another one. */
+export function deniedFile(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "";
+  if (get(error, "code") !== "ERR_ACCESS_DENIED") return "";
+  const path: unknown = get(error, "resource");
+  return typeof path === "string" ? path : "";
+}
