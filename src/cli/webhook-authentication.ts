@@ -1,6 +1,7 @@
 import { PRESET_NAMES } from "../shared/contract/signature-scheme.ts";
 import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook.ts";
 import { Option, type Command } from "commander";
+import { quotePath } from "../server/config/unwritable.ts";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
@@ -94,15 +95,26 @@ interface SignatureOptions extends AuthenticationOptions {
 
 async function changeSignature(name: string, options: SignatureOptions): Promise<void> {
   const { scheme, secret, tolerance, observe, none } = options;
-  if (none) return authenticate(name, { signature: null }, options);
+  if (none) return void (await authenticate(name, { signature: null }, options));
   if (scheme === undefined || secret === undefined)
     throw new CommandError("Expected --scheme and --secret, or --none", 2);
   const mode = observe ? "observe" : "enforce";
   const tolerance_sec = tolerance === undefined ? {} : { tolerance_sec: tolerance };
-  await authenticate(
-    name,
-    { signature: { scheme, secrets: secret, mode, ...tolerance_sec } },
-    options,
+  const signature = { scheme, secrets: secret, mode, ...tolerance_sec };
+  const webhook = await authenticate(name, { signature }, options);
+  if (webhook.is_key_required && !options.json)
+    process.stdout.write(`\n${describeKeyToo(webhook)}\n`);
+}
+
+/** Without the key, a webhook that observes its signatures would admit everybody. */
+function describeKeyToo({ name, signature }: Webhook): string {
+  const isObserved = signature?.mode === "observe";
+  return (
+    "It still needs its key as well: a sender that signs its calls and sends no key gets 401. " +
+    (isObserved
+      ? "Once signatures are enforced, take the key away with: "
+      : "Take it away with: ") +
+    `flowhook webhook key ${quotePath(name)} --none`
   );
 }
 
@@ -159,15 +171,17 @@ async function authenticate(
   name: string,
   change: Readonly<Record<string, unknown>>,
   options: AuthenticationOptions,
-): Promise<void> {
+): Promise<Webhook> {
   const client = openClient(options);
   const password = change["password"] ?? (await readPassword(QUESTION, options));
   const path = `${toPath("webhook", name)}/authentication`;
   const body = { ...change, password };
-  const { key, ...webhook } = await client.json<Webhook>("PUT", path, { body, has: "name" });
+  const answer = await client.json<Webhook>("PUT", path, { body, has: "name" });
+  const { key, ...webhook } = answer;
   // A key that was typed is known: only a generated one has to be shown.
   const isNew = key !== undefined && key !== change["key"];
   const shown = isNew ? { ...webhook, key } : webhook;
   if (options.json) printJson(shown);
   else printWebhook(shown);
+  return answer;
 }

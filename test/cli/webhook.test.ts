@@ -199,14 +199,23 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     const printed = await succeed([...set, "--password-stdin"], PASSWORD_LINE);
     assert.match(printed, /^admits +key and signature$/m);
     assert.match(printed, /^for sender +http.*\/call\?async$/m);
+    assert.match(
+      printed,
+      /\n\nIt still needs its key as well: .* Take it away with: flowhook webhook key orders --none\n$/,
+    );
     const observed = await succeed([...set, "--observe", "--password-stdin"], PASSWORD_LINE);
     assert.match(observed, /^signature +github, observed$/m);
     assert.match(observed, /^admits +key$/m);
+    assert.match(observed, /\. Once signatures are enforced, take the key away with: flowhook /);
     assert.match(await refuse(["signature", "orders", "--scheme", "github"], 2), /--secret/);
     const open = ["signature", "orders", "--scheme", "github", "--secret", "sender"];
     await succeed([...open, "--password-stdin"], PASSWORD_LINE);
     await succeed(["enable", "orders", "--password-stdin"], PASSWORD_LINE);
     await succeed(["key", "orders", "--none", "--password-stdin"], PASSWORD_LINE);
+    assert.doesNotMatch(
+      await succeed([...open, "--password-stdin"], PASSWORD_LINE),
+      /needs its key/,
+    );
     const signed = ["call", "orders", "-d", '{"a":1}', "--sign", "--secret-stdin"];
     const called = await session.run(signed, { input: `${value}\n` });
     assert.equal(called.stdout, '{"a":1}', all(called));
