@@ -88,12 +88,17 @@ function signPush(): string {
   return createHmac("sha256", PUSH_SECRET).update(PUSH).digest("hex");
 }
 
-/** Writes the example flows where the folder has nothing yet. */
-export function writeExamples(plugins_dir: string): void {
+/**
+ * Writes the example flows where the folder has nothing yet.
+ *
+ * @returns whether it has
+ */
+export function writeExamples(plugins_dir: string): boolean {
   makeFolder(plugins_dir);
-  if (readdirSync(plugins_dir).length > 0) return;
+  if (readdirSync(plugins_dir).length > 0) return false;
   for (const name of listAssets("demo/"))
     writeFileSync(join(plugins_dir, name.slice("demo/".length)), readAsset(name));
+  return true;
 }
 
 /** A webhook of the demo, with its key where it was made just now. */
@@ -130,5 +135,14 @@ export function describeDemo(url: string, webhooks: readonly DemoWebhook[]): str
     const hint = example.hasKey && key === null ? " (put in the key of the first start)" : "";
     return `# ${example.what}${hint}\n${example.curl(call, key ?? "KEY")}\n`;
   });
-  return `\nTry the example flows:\n\n${lines.join("\n")}\n`;
+  return lines.length === 0 ? "" : `\nTry the example flows:\n\n${lines.join("\n")}\n`;
+}
+
+/** Of a folder that nothing was written into; empty where it has every example already. */
+export function describeUnwritten(plugins_dir: string, webhooks: readonly DemoWebhook[]): string {
+  if (webhooks.length === EXAMPLES.length) return "";
+  return (
+    `\nNo example flows were written: "${plugins_dir}" is not empty, and what is there stays.\n` +
+    "Run flowhook serve --demo in an empty folder, or set PLUGINS_DIR to one\n"
+  );
 }

@@ -32,7 +32,7 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   logStrayErrors(log);
   const demo = options.demo === true ? await import("./demo.ts") : null;
   // Before the data folder is opened: who writes flows may be another user.
-  demo?.writeExamples(config.PLUGINS_DIR);
+  const isWritten = demo?.writeExamples(config.PLUGINS_DIR);
   const warnings = [
     ...loaded.warnings,
     ...warnOfPlugins(config),
@@ -55,8 +55,12 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   log.info(describeService(loaded, service.url), `Listening on ${service.url}`);
   // Whose terminal is closed meanwhile is not greeted; the signal of it ends the service.
   if (service.adminPassword === null) await welcome(service, config).catch(() => {});
-  if (demo !== null)
-    process.stdout.write(demo.describeDemo(service.url, await demo.fillDemo(service)));
+  if (demo !== null) {
+    const webhooks = await demo.fillDemo(service);
+    if (isWritten === false)
+      process.stdout.write(demo.describeUnwritten(config.PLUGINS_DIR, webhooks));
+    process.stdout.write(demo.describeDemo(service.url, webhooks));
+  }
   await signals.first;
   await service.stop(signals.second);
   log.info("Stopped");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -82,6 +82,30 @@ describe(`serve --demo in an empty folder (${given.name})`, { skip: given.skip ?
     await assertAnswered(linesOf(running.logs(), "hello")[0] ?? "", "hello", directory);
   });
 });
+
+describe(
+  `serve --demo in a folder with flows (${given.name})`,
+  { skip: given.skip ?? false },
+  () => {
+    test("says that it wrote no examples, and what to do", async () => {
+      const directory = await mkdtemp(join(tmpdir(), "flowhook-demo-"));
+      await mkdir(join(directory, "plugins"));
+      await writeFile(join(directory, "plugins/own.ts"), "export default () => 1;\n");
+      const running = await launch(given, directory, ["serve", "--demo"], environment(SETTINGS));
+      try {
+        await poll("a word on the examples", async () =>
+          /^Run flowhook serve --demo in an empty folder/m.test(running.logs()) ? true : null,
+        );
+        assert.match(running.logs(), /^No example flows were written: ".*plugins" is not empty/m);
+        assert.doesNotMatch(running.logs(), /Try the example flows/);
+        assert.deepEqual(await readdir(join(directory, "plugins")), ["own.ts"]);
+      } finally {
+        await terminate(running.child);
+        await rm(directory, { recursive: true, force: true, maxRetries: 3 });
+      }
+    });
+  },
+);
 
 /** The binary is copied and runs alone; the other targets run from where they are. */
 async function aloneIn(directory: string): Promise<Target> {
