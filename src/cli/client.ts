@@ -264,8 +264,15 @@ async function toFailure(
         `Log in with: flowhook login ${url}`,
       401,
     );
-  return new RefusedFailure(describe(problem), answer.status);
+  const isWrong = problem.type === "urn:flowhook:error:wrong_password";
+  return new RefusedFailure(isWrong ? WRONG_PASSWORD : describe(problem), answer.status);
 }
+
+/** The service's own words name a member of a body that no command shows. */
+const WRONG_PASSWORD =
+  "Found a wrong password, expected your own: that of the user who is logged in (flowhook dev shows " +
+  "it at its start). Try again with it, or set a new one where the service runs: " +
+  "flowhook user password NAME";
 
 /** The detail, and each field that it does not already name. */
 function describe({ detail = "The service refused", errors = [] }: Partial<Problem>): string {
