@@ -6,6 +6,7 @@ import type {
   Verified,
 } from "../shared/contract/execution.ts";
 import type { Command } from "commander";
+import { FAILURES } from "../shared/contract/status.ts";
 import { whyUnsent } from "../shared/unsent.ts";
 import { addCancelCommand } from "./cancel.ts";
 import { openClient, toPath, type Client } from "./client.ts";
@@ -71,6 +72,7 @@ export function addExecutionCommands(program: Command, url: readonly [string, st
     .argument("<id>")
     .option("--input <input>", "another input_value: JSON, or a file of it; - reads standard input")
     .option("--flow-version <version>", "a kept version of the flow (default: the newest)")
+    .option("--json", "print JSON")
     .option(...url)
     .action(replayExecution);
   execution
@@ -116,7 +118,7 @@ async function showExecution(id: string, options: ShowOptions): Promise<void> {
   const log = options.log ? await readLog(client, id) : null;
   if (options.json) return printJson(log === null ? record : { ...record, log });
   printExecution(record);
-  if (log === null) return;
+  if (log === null) return printHint(record);
   process.stdout.write(log.length === 0 ? "\nNo log lines\n" : "\nlog\n");
   printLog(log, process.stdout);
 }
@@ -163,6 +165,12 @@ function printExecution(record: Execution): void {
   if (response !== null) printResponse(record);
 }
 
+/** Where a flow failed is in its log. */
+function printHint({ id, status }: Execution): void {
+  if (!FAILURES.includes(status)) return;
+  process.stdout.write(`\nIts log has more: flowhook execution show ${id} --log\n`);
+}
+
 /** The scheme, and each other member that the signature had. */
 function describeVerified(verified: Verified | null): string | null {
   if (verified === null) return null;
@@ -180,7 +188,7 @@ function printResponse(record: Execution): void {
 
 async function replayExecution(
   id: string,
-  options: ConnectionOptions & { input?: string; flowVersion?: string },
+  options: ConnectionOptions & { input?: string; flowVersion?: string; json?: true },
 ): Promise<void> {
   const { input, flowVersion: flow_version } = options;
   const body = {
@@ -189,7 +197,8 @@ async function replayExecution(
   };
   const path = `${toPath("execution", id)}/replay`;
   const started = await openClient(options).json<Started>("POST", path, { body, has: "id" });
-  process.stdout.write(`${started.id}\n`);
+  if (options.json) printJson(started);
+  else process.stdout.write(`${started.id}\n`);
 }
 
 /** How long it ran; null where it did not start or has not ended. */

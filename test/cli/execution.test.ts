@@ -94,7 +94,7 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     assert.match(stdout, /^input_value\n\{\n/m);
     assert.match(stdout, /^output_value\n\{\n/m);
     assert.match(stdout, /warn +seen/);
-    assert.doesNotMatch(stdout, /\u001b/);
+    assert.doesNotMatch(stdout, /\u001b|Its log has more/);
     const json = await session.run(["execution", "show", id, "--log", "--json"]);
     const record = JSON.parse(json.stdout) as { output_value: unknown; log: { text: string }[] };
     assert.deepEqual(record.output_value, { a: "\u001b[2J" });
@@ -102,6 +102,15 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
       record.log.map(({ text }) => text),
       ["seen"],
     );
+  });
+
+  test("show: where a flow failed is in the log, which it names", async () => {
+    const id = await startAndWait("fail", null);
+    const { stdout } = await session.run(["execution", "show", id]);
+    assert.ok(stdout.endsWith(`\nIts log has more: flowhook execution show ${id} --log\n`), stdout);
+    const whole = await session.run(["execution", "show", id, "--log"]);
+    assert.match(whole.stdout, /no more lamps\n +at .*fail\.ts:1:/);
+    assert.doesNotMatch(whole.stdout, /Its log has more/);
   });
 
   test("8: show: a response that was not sent, and why", async () => {
@@ -202,6 +211,9 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     assert.deepEqual(await outputOf(other.stdout.trim()), [2]);
     const given = await session.run(["execution", "replay", id, "--input", '{"query":{}}']);
     assert.deepEqual(await outputOf(given.stdout.trim()), { query: {} });
+    const json = await session.run(["execution", "replay", id, "--json"]);
+    const { id: started } = JSON.parse(json.stdout) as { id: string };
+    assert.deepEqual(await outputOf(started), { a: 1 });
     const version = await session.run(["execution", "replay", id, "--flow-version", "none"]);
     assert.equal(version.code, 1);
     assert.match(version.stderr, /flow_version: version "none" of "echo" is not kept/);
