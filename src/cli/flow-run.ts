@@ -1,6 +1,6 @@
 import type { LogLine, Started } from "../shared/contract/execution.ts";
 import { quotePath } from "../server/config/unwritable.ts";
-import { createClient, toPath, type Client } from "./client.ts";
+import { createClient, RefusedFailure, toPath, type Client } from "./client.ts";
 import { findConnection } from "./author-connection.ts";
 import { isNamed, openConnection, type ConnectionOptions } from "./connection.ts";
 import { findAuthorFolder, isAuthorFolder } from "./author-folder.ts";
@@ -67,9 +67,13 @@ async function telling(where: string, act: () => Promise<void>): Promise<void> {
   process.stderr.write(`${where}\n`);
 }
 
+const NOT_HERE =
+  "To run a flow of a folder, go there: this one has neither a flowhook.yaml nor a folder plugins";
+
 /** Nobody named the service: another one may have been meant. */
 function withPlace(error: unknown, url: string, isHere: boolean): unknown {
-  if (!(error instanceof CommandError)) return error;
+  if (error instanceof UnreachableError) return new CommandError(`${error.message}. ${NOT_HERE}`);
+  if (!(error instanceof RefusedFailure)) return error;
   const here = isHere ? ". Flows of this folder run with --local" : "";
   return new CommandError(`${error.message}\nThat is what ${url} says${here}`, error.exitCode);
 }

@@ -295,5 +295,7 @@ describe("flow run without a service", { skip: openTarget().skip ?? false }, () 
     const finished = await empty.run(["flow", "run", "hello"]);
     assert.equal(finished.code, 1);
     assert.match(finished.stderr, /^(Cannot reach|Not logged in|Found) /);
+    if (finished.stderr.startsWith("Cannot reach"))
+      assert.match(finished.stderr, /^[^\n]+ To run a flow of a folder, go there: [^\n]+\n$/);
   });
 });
