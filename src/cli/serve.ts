@@ -53,6 +53,7 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   if (service === null) return log.info("Stopped");
   signals.service = service;
   log.info(describeService(loaded, service.url), `Listening on ${service.url}`);
+  if (service.isFilled && credentials.adminPassword !== null) log.info(UNUSED_PASSWORD);
   // Whose terminal is closed meanwhile is not greeted; the signal of it ends the service.
   if (service.adminPassword === null) await welcome(service, config).catch(() => {});
   if (demo !== null) {
@@ -65,6 +66,10 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   await service.stop(signals.second);
   log.info("Stopped");
 }
+
+const UNUSED_PASSWORD =
+  "FLOWHOOK_ADMIN_PASSWORD is not used: it is for the first start, and there are users already. " +
+  "A password is changed in the user interface, or with: flowhook user password NAME";
 
 /** Of the node that the service is; null where it has its store alone. */
 function sharedName(config: Config): string | null {

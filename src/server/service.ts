@@ -44,6 +44,8 @@ export interface Service {
   readonly defaultProjectId: string;
   /** Null unless it was generated at this start. */
   readonly adminPassword: string | null;
+  /** Whether its store had users before. */
+  readonly isFilled: boolean;
   /** How many executions are in a thread now. */
   running(): number;
   /**
@@ -106,7 +108,7 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
   );
   const { key: dataKey, unit: keyUnit } = await openCheckedKey(store, config);
   const first = await prepareFirstStart(store, options.adminPassword, keyUnit);
-  const { defaultProjectId, adminPassword } = first;
+  const { defaultProjectId, adminPassword, isFilled } = first;
   const secrets = openSecretBox(dataKey.derive("secrets"));
   await warnOfUnreadable(config, log, store, secrets);
   const parser = openParser(() => verified(runtime).parserThread, config.MAX_BODY_BYTES);
@@ -141,7 +143,7 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
   }
   const { url } = listener;
   const running = () => executions.counts().running;
-  const service = { url, store, catalog, defaultProjectId, adminPassword, running, stop };
+  const service = { url, store, catalog, defaultProjectId, adminPassword, isFilled, running, stop };
   // The store is filled last: a start that fails, for whatever reason, leaves it empty.
   if (adminPassword !== null) await options.showPassword(service);
   await first.commit();

@@ -144,6 +144,11 @@ describe("backup and restore", { skip: target.skip ?? false }, () => {
       const api = `${running.url}/api/latest`;
       const old_login = await fetch(`${api}/auth/me`, { headers: { "x-service-token": token } });
       assert.equal(old_login.status, 401, "logins of the backup have ended");
+      assert.match(
+        running.logs(),
+        /FLOWHOOK_ADMIN_PASSWORD is not used: .*flowhook user password NAME/,
+      );
+      assert.doesNotMatch(running.logs(), /another password/);
       const { token: fresh } = (await (
         await fetch(`${api}/auth/login`, {
           method: "POST",

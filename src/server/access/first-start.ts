@@ -27,6 +27,8 @@ export interface FirstStart {
    * then a kill between the two leaves an empty store, and the next start shows another.
    */
   readonly adminPassword: string | null;
+  /** Whether there were users before: what was given as their password is not used. */
+  readonly isFilled: boolean;
   readonly defaultProjectId: string;
   /** Writes the Default project, the first roles and the user `admin`, in one commit. */
   commit(): Promise<void>;
@@ -72,6 +74,7 @@ export async function prepareFirstStart(
   if (project !== undefined && (await countUsers(store)) > 0)
     return {
       adminPassword: null,
+      isFilled: true,
       defaultProjectId: project.id,
       commit: () => commit(keyUnit),
     };
@@ -87,6 +90,7 @@ export async function prepareFirstStart(
   ];
   return {
     adminPassword: given === null ? password : null,
+    isFilled: false,
     defaultProjectId: project_id,
     commit: () => commit(unit),
   };
