@@ -121,9 +121,13 @@ async function open(
     return await openAuthorService(loaded, { ...options, port: wanted, onlooker: screen });
   } catch (error) {
     if (error instanceof StartError) throw new CommandError(error.message, error.exitCode);
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code, message, syscall } = error as NodeJS.ErrnoException;
+    if (port !== undefined && syscall === "listen")
+      throw new CommandError(
+        `Cannot listen on ${loaded.config.LISTEN_HOST}:${port}: ${message}. ` +
+          "Name another port with --port: 0 takes any free port",
+      );
     if (code !== "EADDRINUSE") throw error;
-    if (port !== undefined) throw new CommandError(`Cannot listen on port ${port}: ${message}`);
     log.warn(`Port ${wanted} is taken: it listens on another one`);
     return openAuthorService(loaded, { ...options, port: 0, onlooker: screen });
   }

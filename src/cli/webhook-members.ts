@@ -110,7 +110,7 @@ function describeDifference(
   after: (member: string) => unknown,
 ): string {
   const lines = Object.keys(changed).map((member) => {
-    if (member === "key") return "key: changes\n";
+    if (member === "key") return changed[member] === null ? "key: removed\n" : "key: changes\n";
     const [from, to] = [valueOf(before, member) ?? null, after(member)];
     return `${toLine(member)}: ${toJson(from)} -> ${toJson(to)}\n`;
   });

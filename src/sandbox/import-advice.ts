@@ -88,7 +88,11 @@ export function adviseOn(told: string): string {
   return advised ?? told;
 }
 
+const ALMOST_DEFINE = /^(?:define|create|make)_?flows?$/i;
+
 function adviseOnExport(module: string, name: string): string {
+  if (module === "flowhook" && exec(ALMOST_DEFINE, name) !== null)
+    return "Did you mean defineFlow?";
   if (module === "flowhook" && name !== "default")
     return `It has defineFlow and v. Where ${name} is a type, write: import type { ${name} } from "flowhook"`;
   if (name === "default") return "Import what it has by name, or give it a default export";

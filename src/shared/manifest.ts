@@ -116,7 +116,9 @@ export function toManifest(defaultExport: unknown): Declaration {
       `The default export has 'run' but is not defined: wrap it in defineFlow({ ... })`,
     );
   }
-  throw new NoFlowError(`The default export is an object without 'fetch'; ${FORMS}`);
+  const name = Array.isArray(defaultExport) ? undefined : otherFunction(defaultExport);
+  const found = name === undefined ? "" : ` and with '${name}'`;
+  throw new NoFlowError(`The default export is an object without 'fetch'${found}; ${FORMS}`);
 }
 
 const FORMS = "export defineFlow({ ... }), a function, or an object with 'fetch'";
@@ -171,8 +173,16 @@ function wrongMember(issue: v.BaseIssue<unknown>, definition: object): string {
 /** What was meant to be a member that is missing. */
 function misspelt(member: string, definition: object): string {
   const names = Object.keys(definition).filter((name) => !(name in Definition.entries));
-  const found = names.find((name) => nearestWord(name, [member]) !== null);
+  const similar = names.find((name) => nearestWord(name, [member]) !== null);
+  const found = similar ?? (member === "run" ? otherFunction(definition) : undefined);
   return found === undefined ? "" : `: unknown member '${found}', did you mean '${member}'?`;
+}
+
+/** A member that is a function, and none that a flow has. */
+function otherFunction(value: object): string | undefined {
+  return Object.keys(value).find(
+    (name) => !(name in Definition.entries) && typeof Reflect.get(value, name) === "function",
+  );
 }
 
 function unknown(member: string, definition: object): string {

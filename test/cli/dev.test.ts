@@ -171,6 +171,16 @@ export default defineFlow({
     assert.equal(await (await call("later/call")).text(), "3");
   });
 
+  test("a port that was asked for and is taken is told as serve tells it", async () => {
+    await using other = await openWorkplace(FLOWS);
+    const finished = await other.run(["dev", "--port", new URL(dev.url).port]);
+    assert.equal(finished.code, 1, all(finished));
+    assert.match(
+      finished.stderr,
+      /^Cannot listen on 127\.0\.0\.1:\d+: .+\. Name another port with --port: 0 takes any free port\n$/,
+    );
+  });
+
   test("other commands of the folder speak to it without a login", async () => {
     const listed = await place.run(["flow", "list"]);
     assert.match(listed.stdout, /^hello +ready/m, all(listed));

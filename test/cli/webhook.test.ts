@@ -135,7 +135,7 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     };
     const first = await set(members);
     assert.match(first, /^idempotency: null -> {"from":"header:x-id","window_sec":86400,/m);
-    assert.match(first, /^key: changes$/m);
+    assert.match(first, /^key: removed$/m);
     assert.equal(await set(members), "Nothing differs\n");
     assert.equal(await set(members, "--dry-run"), "Nothing differs\n");
     for (const scheme of ["github", "slack", "gitlab_token"]) {
@@ -341,6 +341,10 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(await refuse(["export", "-o", "no/such/folder"], 1), /^Cannot write the export: /);
     assert.match(await refuse(["import", "none.yaml"], 1), /^Cannot read "none\.yaml": .+\n$/);
     assert.match(await refuse(["import", "-"], 1, "a: [\n"), /^The document is not YAML: /);
+    assert.match(
+      await refuse(["import", "-"], 1, "webhooks: []\n"),
+      /format: is required: expected "flowhook\/export\/v2" or "flowhook\/export\/v1"\n$/,
+    );
     assert.match(await refuse(["import", "-"], 1, "format: other\nwebhooks: []\n"), /^format: /);
     assert.match(await refuse(["import", "-", "--conflicts", "x"], 2), /skip, replace, rename/);
   });

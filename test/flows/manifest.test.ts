@@ -61,6 +61,16 @@ suite("manifest", () => {
       /^Member 'run' of the flow is a generator, of which nothing would run: write "async run" without "\*"$/,
     ],
     ["an object that was not defined", { run }, /wrap it in defineFlow/],
+    [
+      "a handler",
+      { handler() {} },
+      /^The default export is an object without 'fetch' and with 'handler'; export defineFlow/,
+    ],
+    [
+      "a handler that is defined",
+      define({ handler: run }),
+      /^The flow has no 'run', which every flow needs: unknown member 'handler', did you mean 'run'\?$/,
+    ],
     ["no run", define({}), /^The flow has no 'run', which every flow needs$/],
     [
       "a misspelt run",

@@ -551,6 +551,11 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     message: /does not provide an export named 'z'\. It has defineFlow and v\./,
   },
   {
+    name: "a misspelt export of flowhook",
+    code: `import { defineFLow } from "flowhook"; export default defineFLow({ run: () => 1 })`,
+    message: /does not provide an export named 'defineFLow'\. Did you mean defineFlow\?$/,
+  },
+  {
     name: "a missing file",
     code: `import "./missing.ts"; export default () => 1`,
     message: /^Cannot find module '\.\/missing\.ts' imported from flow\.ts$/,

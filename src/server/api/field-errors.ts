@@ -84,7 +84,8 @@ function findNested(
 /** The schemas' own words say what was expected; valibot's, where there are none, are made so. */
 function toMessage(issue: Issue): string {
   const { message, received, input } = issue;
-  if (received === "undefined" || input === undefined) return "is required";
+  if (received === "undefined" || input === undefined)
+    return issue.type === "variant" ? `is required: ${message}` : "is required";
   const expected = message.startsWith("Invalid ") ? describeExpected(issue) : message;
   const isOfMembers = issue.type === "check" && typeof input === "object";
   const isComplete = !expected.startsWith("expected ") || isOfMembers;

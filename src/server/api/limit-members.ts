@@ -10,7 +10,8 @@ export function toAddressColumn(
 ): string | null {
   for (const [at, text] of given.entries()) {
     const range = readRange(text);
-    if (typeof range === "string") throw invalid(`${path}.${at}`, range);
+    if (typeof range === "string")
+      throw invalid(`${path}.${at}`, `${range}, found ${JSON.stringify(text.slice(0, 40))}`);
   }
   return given.length === 0 ? null : JSON.stringify(given);
 }
