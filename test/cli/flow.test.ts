@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { openTarget } from "../blackbox/target.ts";
+import { openTarget, ROOT } from "../blackbox/target.ts";
 import { openWorkplace } from "./dev-session.ts";
 import { all, openSession, type Session } from "./session.ts";
 
@@ -123,6 +123,24 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.match(checked.stdout, /^billing\.invoice +ready$/m);
     const spaced = await session.run(["flow", "new", "the bill"]);
     assert.match(spaced.stdout, /flowhook webhook create 'the bill' --flow 'the bill'\n/);
+  });
+
+  test("new: what the page of flows shows, and its next commands do as it says", async () => {
+    const page = readFileSync(join(ROOT, "src/assets/docs/flows.md"), "utf8");
+    const blocks = [...page.matchAll(/^```\w*\n([^]*?)^```$/gm)].map(([, text]) => text ?? "");
+    await using place = await openWorkplace();
+    const made = await place.run(["flow", "new", "greet", "--test"]);
+    assert.equal(made.code, 0, all(made));
+    for (const file of ["greet.ts", "greet.test.ts"]) {
+      const text = readFileSync(join(place.folder, "plugins", file), "utf8");
+      assert.ok(blocks.includes(text), `The page has another ${file}`);
+    }
+    const [, name, input = ""] =
+      /^flowhook flow run (\w+) --log --input '(.+)'$/m.exec(page) ?? assert.fail("no command");
+    const ran = await place.run(["flow", "run", `${name}`, "--log", "--input", input]);
+    const line = /^\S+ (info .*)\n/.exec(ran.stderr)?.[1] ?? "";
+    const shown = blocks.some((text) => text.endsWith(` ${line}\n${ran.stdout}`));
+    assert.ok(line !== "" && shown, all(ran));
   });
 
   test("new: a name that a file has in whatever form", async () => {
