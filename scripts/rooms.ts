@@ -163,6 +163,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/loader": { setup: ["closeLoader", "forgetModules", "giveBuiltins"] },
   "sandbox/modules": { setup: ["guardModules", "folder"] },
   "sandbox/operations": {},
+  "sandbox/package-advice": {},
   "sandbox/pin": { setup: ["pin"] },
   "shared/wire/ports": { setup: ["listen"] },
   "sandbox/plain-error": {},

@@ -37,7 +37,7 @@ import {
   toPath,
 } from "./import-advice.ts";
 import { closeLoader } from "./loader.ts";
-import { deniedFile, describeAbove, describeMissing, isAbove } from "./package-advice.ts";
+import { describeAbove, isAbove, isNotFound, toPackageError } from "./package-advice.ts";
 import { substituteOf } from "./reduced-builtins.ts";
 import { hasStandIn, standInOf } from "./stand-ins.ts";
 import { toMessage } from "./text.ts";
@@ -230,15 +230,6 @@ function findFile(specifier: string, context: ResolveHookContext, next: Next): R
   }
 }
 
-function isNotFound(error: unknown): error is object {
-  const code: unknown = typeof error === "object" && error !== null ? get(error, "code") : null;
-  return (
-    code === "ERR_MODULE_NOT_FOUND" ||
-    code === "MODULE_NOT_FOUND" ||
-    code === "ERR_UNSUPPORTED_DIR_IMPORT"
-  );
-}
-
 function findPackage(
   rules: Rules,
   specifier: string,
@@ -248,10 +239,7 @@ function findPackage(
   try {
     return find();
   } catch (error) {
-    if (isAbove(deniedFile(error), plugins_dir))
-      throw new Error(describeAbove(specifier, plugins_dir));
-    if (!isNotFound(error)) throw error;
-    throw new Error(describeMissing(specifier, plugins_dir));
+    throw toPackageError(error, specifier, plugins_dir);
   }
 }
 

@@ -1,5 +1,5 @@
 import { basename as basenameNow, dirname as dirnameNow, sep as separator } from "node:path";
-import { exec, get, slice, startsWith } from "../shared/intrinsics.ts";
+import { Error, exec, get, slice, startsWith } from "../shared/intrinsics.ts";
 
 /** What an author is told of a package that is not where flows look for it. */
 
@@ -20,7 +20,7 @@ function adviseInstall(specifier: string, pluginsDir: string): string {
 }
 
 /** Why a package cannot be imported that is in no folder. */
-export function describeMissing(specifier: string, pluginsDir: string): string {
+function describeMissing(specifier: string, pluginsDir: string): string {
   const advice = adviseInstall(specifier, pluginsDir);
   const shown = slice(specifier, 0, 100);
   return `Cannot find package "${shown}": install it in PLUGINS_DIR/node_modules${advice}`;
@@ -47,9 +47,26 @@ export function isAbove(path: string, pluginsDir: string): boolean {
 }
 
 /** The file that the runtime was not let read; empty where the error is another one. */
-export function deniedFile(error: unknown): string {
+function deniedFile(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   if (get(error, "code") !== "ERR_ACCESS_DENIED") return "";
   const path: unknown = get(error, "resource");
   return typeof path === "string" ? path : "";
+}
+
+/** What the runtime throws where it finds neither a file nor a package. */
+export function isNotFound(error: unknown): error is object {
+  const code: unknown = typeof error === "object" && error !== null ? get(error, "code") : null;
+  return (
+    code === "ERR_MODULE_NOT_FOUND" ||
+    code === "MODULE_NOT_FOUND" ||
+    code === "ERR_UNSUPPORTED_DIR_IMPORT"
+  );
+}
+
+/** Why no package was found, in words that say what to do; other errors stay as they are. */
+export function toPackageError(error: unknown, specifier: string, pluginsDir: string): unknown {
+  if (isAbove(deniedFile(error), pluginsDir))
+    return new Error(describeAbove(specifier, pluginsDir));
+  return isNotFound(error) ? new Error(describeMissing(specifier, pluginsDir)) : error;
 }
