@@ -2,7 +2,14 @@ import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { STATUS, STATUSES, type Status } from "../shared/contract/status.ts";
 import { read, readAll } from "./api.ts";
 import { Button } from "./button.tsx";
-import { EXECUTION_FILTERS, isDay, isTime, TIME_EXPECTED, toInstant } from "./execution-query.ts";
+import {
+  EXECUTION_FILTERS,
+  isDay,
+  isTime,
+  TIME_EXPECTED,
+  toInstant,
+  toStatuses,
+} from "./execution-query.ts";
 import { readFilterWords, toFilterWord } from "./filter-words.ts";
 import { keepFilters, REST_MS, type Filters } from "./filters.tsx";
 import { useLoaded } from "./loaded.ts";
@@ -12,7 +19,8 @@ import type { Flow, Named } from "./resources.ts";
 import { Said } from "./said.tsx";
 import { Time } from "./time.tsx";
 
-const NAMES = ["webhook", "flow", "project", "from", "until"];
+/** The filters that can be typed. */
+export const WORDS = ["status", "webhook", "flow", "project", "from", "until"] as const;
 
 interface Lists {
   readonly webhooks: readonly Named[];
@@ -53,7 +61,7 @@ function SearchField({ filters, apply, lists }: Props & { lists: Lists | null })
   useLayoutEffect(() => {
     latest.current = apply;
   });
-  const words = () => readFilterWords(field.current?.value ?? "", NAMES);
+  const words = () => readFilterWords(field.current?.value ?? "", WORDS);
   const typed = (): void => {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => latest.current({ text: words().text }), REST_MS);
@@ -78,7 +86,7 @@ function SearchField({ filters, apply, lists }: Props & { lists: Lists | null })
         type="search"
         name="text"
         aria-label="Search"
-        placeholder="Search messages, or webhook:NAME, flow:NAME, project:NAME, from:2026-01-31"
+        placeholder="Search messages, or status:failed, webhook:NAME, flow:NAME, project:NAME, from:2026-01-31"
         value={first}
         autocomplete="off"
         list="filter-words"
@@ -96,9 +104,10 @@ function SearchField({ filters, apply, lists }: Props & { lists: Lists | null })
 
 /** @throws Error with what is wrong */
 async function toFilters(named: Filters): Promise<Filters> {
-  const { project, from, until, ...others } = named;
+  const { status, project, from, until, ...others } = named;
   return {
     ...others,
+    ...(status === undefined ? {} : { status: toStatuses(status) }),
     ...(project === undefined ? {} : { project_id: await idOf(project) }),
     ...(from === undefined ? {} : { from: asTime("from", from) }),
     ...(until === undefined ? {} : { to: asTime("until", until) }),
@@ -117,10 +126,14 @@ function asTime(word: string, text: string): string {
 }
 
 function wordsOf(lists: Lists | null): readonly string[] {
-  if (lists === null) return [];
+  const statuses = STATUSES.map((status) =>
+    toFilterWord("status", STATUS[status].label.toLowerCase()),
+  );
+  if (lists === null) return statuses;
   const of = (word: string, all: readonly Named[]) =>
     all.map(({ name }) => toFilterWord(word, name));
   return [
+    ...statuses,
     ...of("webhook", lists.webhooks),
     ...of("flow", lists.flows),
     ...of("project", lists.projects),

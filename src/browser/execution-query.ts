@@ -1,4 +1,5 @@
 import { filtersOfAddress, quote, unknownOfAddress, type Filters } from "./filters.tsx";
+import { STATUS, STATUSES } from "../shared/contract/status.ts";
 import type { ExecutionSummary } from "./resources.ts";
 
 /** The filters that the address of a list may have, as the API names them, with their labels. */
@@ -63,6 +64,30 @@ function beginsWithDay(text: string): boolean {
 
 /** What a time may be, to be said where it is none. */
 export const TIME_EXPECTED = "expected a day or a time, 2026-01-31 or 2026-01-31T16:30";
+
+/** What a status may be called, to be said where something else was typed. */
+const STATUSES_EXPECTED = `expected one of ${STATUSES.map((status) => STATUS[status].label).join(", ")}`;
+
+/**
+ * Statuses as the API names them, of their labels or of those names, with commas between them:
+ * `failed,timed-out`.
+ *
+ * @throws Error where one is none
+ */
+export function toStatuses(text: string): string {
+  const found = text.split(",").map((one) => {
+    const status = STATUSES.find((known) =>
+      [known, STATUS[known].label].some((name) => lettersOf(name) === lettersOf(one)),
+    );
+    if (status === undefined) throw new Error(`"status:${one.trim()}": ${STATUSES_EXPECTED}`);
+    return status;
+  });
+  return [...new Set(found)].join(",");
+}
+
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^a-z]/g, "");
+}
 
 /** What is wrong with the filters of the address that the list has not, and each time that is none. */
 export function wrongsOfAddress(): readonly string[] {

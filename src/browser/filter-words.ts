@@ -18,6 +18,12 @@ export function readFilterWords(typed: string, names: readonly string[]): Filter
   return { text: text.trim().replace(/\s+/g, " "), named };
 }
 
+/** The first of the words that look like a filter and are none: `state` of `state:failed`. */
+export function unknownFilterWord(text: string, names: readonly string[]): string | null {
+  const found = [...text.matchAll(NAMED)].map(([, name = ""]) => name);
+  return found.find((name) => !names.includes(name)) ?? null;
+}
+
 export function toFilterWord(name: string, value: string): string {
   return /\s/.test(value) ? `${name}:"${value}"` : `${name}:${value}`;
 }

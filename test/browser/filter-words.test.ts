@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readFilterWords, toFilterWord } from "../../src/browser/filter-words.ts";
+import {
+  readFilterWords,
+  toFilterWord,
+  unknownFilterWord,
+} from "../../src/browser/filter-words.ts";
 
 const NAMES = ["webhook", "flow"];
 
@@ -19,6 +23,17 @@ test("a search has its filters taken out, and what is none stays text", () => {
   ];
   for (const [typed, text, named] of rows)
     assert.deepEqual(readFilterWords(typed, NAMES), { text, named }, typed);
+});
+
+test("a word that looks like a filter and is none is found", () => {
+  const rows: [string, string | null][] = [
+    ["", null],
+    ["no stock", null],
+    ["webhook:orders", null],
+    ["webhook:orders state:failed", "state"],
+    ["Error: no stock", null],
+  ];
+  for (const [text, name] of rows) assert.equal(unknownFilterWord(text, NAMES), name, text);
 });
 
 test("a word for a filter is read as that filter", () => {

@@ -114,9 +114,30 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Next" }).click();
     await asked;
     await page.getByRole("button", { name: "Failed" }).click();
-    await page.getByRole("heading", { name: "No execution is here" }).waitFor();
+    await page.getByRole("heading", { name: "No execution matches" }).waitFor();
     released.resolve();
     await page.unrouteAll();
+  });
+
+  test("are filtered by the name of a status, and a filter that there is not is told", async () => {
+    await visit(page, service, "/ui/executions");
+    const search = page.getByLabel("Search", { exact: true });
+    const typed = async (text: string): Promise<void> => {
+      await search.fill(text);
+      await search.press("Enter");
+    };
+    await typed("no stock status:lost");
+    await page.locator(".complaint", { hasText: "expected one of Waiting, Running" }).waitFor();
+    await typed("no stock status:failed,timed-out");
+    await page.waitForURL(/status=ENDED_ERROR%2CENDED_TIMEOUT/);
+    for (const name of ["Failed", "Timed out"])
+      assert.ok(await page.getByRole("button", { name, pressed: true }).isVisible(), name);
+    await page.locator("tbody", { hasText: "No stock left" }).waitFor();
+    await typed("state:failed");
+    await page.getByText("state: is no filter").waitFor();
+    await page.getByRole("link", { name: "show all executions" }).click();
+    await page.waitForURL(/\/ui\/executions$/);
+    await page.locator("tbody tr").first().waitFor();
   });
 
   test("are filtered by status, text and time", async () => {
@@ -130,12 +151,12 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     assert.match(await page.locator("tbody").innerText(), /No stock left/);
     await page.getByLabel("Search").fill("no stock until:2020-01-01");
     await page.getByLabel("Search").press("Enter");
-    await page.getByRole("heading", { name: "No execution is here" }).waitFor();
+    await page.getByRole("heading", { name: "No execution matches" }).waitFor();
     await page.getByRole("button", { name: /^Until the end of 2020-01-01/ }).click();
     await page.locator("tbody", { hasText: "No stock left" }).waitFor();
     await page.getByLabel("Search").fill("flow:hello");
     await page.getByLabel("Search").press("Enter");
-    await page.getByRole("heading", { name: "No execution is here" }).waitFor();
+    await page.getByRole("heading", { name: "No execution matches" }).waitFor();
     assert.equal(new URL(page.url()).searchParams.get("flow"), "hello");
   });
 

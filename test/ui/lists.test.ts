@@ -145,7 +145,7 @@ describe("lists in the browser", { skip: noBrowser }, () => {
       webhook: "hello",
     };
     await visit(page, service, `/ui/executions?${new URLSearchParams(named).toString()}`);
-    await page.getByRole("heading", { name: "No execution is here" }).waitFor();
+    await page.getByRole("heading", { name: "No execution matches" }).waitFor();
     const chips = page.getByRole("group", { name: "Filters" }).getByRole("button");
     const texts = (await chips.allInnerTexts()).map((text) => text.replace(/\s×.*/s, ""));
     assert.deepEqual(texts, [

@@ -9,7 +9,8 @@ import {
   toQuery,
   wrongsOfAddress,
 } from "../execution-query.ts";
-import { ExecutionFilters } from "../execution-filters.tsx";
+import { ExecutionFilters, WORDS } from "../execution-filters.tsx";
+import { unknownFilterWord } from "../filter-words.ts";
 import { useComplaintsOfAddress, type Filters } from "../filters.tsx";
 import { gather } from "../gathered.ts";
 import { follow } from "../live.ts";
@@ -43,14 +44,31 @@ function ExecutionsPage() {
         caption="Executions"
         columns={EXECUTION_COLUMNS}
         rowOf={({ id }) => ({ id, style: id > newest ? "new" : "" })}
-        empty={
-          <Empty title="No execution is here">
-            Each call of a webhook makes one. <a href={pagePath("webhooks")}>Try one</a>, or change
-            the filters above.
-          </Empty>
-        }
+        empty={<NoExecution filters={filters} />}
       />
     </>
+  );
+}
+
+/** Whether there is none at all, or none that a search asks for. */
+function NoExecution({ filters }: { filters: Filters }) {
+  if (Object.keys(filters).length === 0)
+    return (
+      <Empty title="There is no execution yet">
+        Each call of a webhook makes one. <a href={pagePath("webhooks")}>Try one</a>.
+      </Empty>
+    );
+  const unknown = unknownFilterWord(filters["text"] ?? "", WORDS);
+  return (
+    <Empty title="No execution matches">
+      {unknown === null ? null : (
+        <>
+          <code>{unknown}:</code> is no filter, so it was looked for in the messages. The filters
+          are {WORDS.map((word) => `${word}:`).join(", ")}.{" "}
+        </>
+      )}
+      Change what you search for, or <a href={pagePath("executions")}>show all executions</a>.
+    </Empty>
   );
 }
 
