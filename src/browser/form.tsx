@@ -43,7 +43,7 @@ export function Form(props: {
   children: Child;
 }) {
   const { actOver, submit, style = "narrow", isDangerous = false, isFixed = false } = props;
-  const { errors, isBusy, send } = useSending(props);
+  const { errors, isBusy, send, forgive } = useSending(props);
   const isShut = isFixed || (isBusy && props.isGoneAfter === true);
   return (
     <form
@@ -52,6 +52,7 @@ export function Form(props: {
       data-kept={props.isForOnce === true ? undefined : ""}
       novalidate
       onSubmit={send}
+      onInput={forgive}
       onKeyDown={sendByKeys}
     >
       <fieldset class="bare" disabled={isShut}>
@@ -140,7 +141,16 @@ function useSending({ act, actOver, isForOnce = false, late }: Sending) {
       }, failed)
       .finally(() => clearTimeout(timer));
   };
-  return { errors, isBusy, send };
+  const forgive = ({ target }: Event): void =>
+    setErrors((now) => without(now, (target as HTMLInputElement).name));
+  return { errors, isBusy, send, forgive };
+}
+
+/** What was wrong with a field is not known any more once it is changed. */
+function without(errors: Messages, name: string): Messages {
+  const isOf = (place: string) => place !== "" && (place === name || name.startsWith(`${place}.`));
+  const left = [...errors].filter(([place]) => !isOf(place));
+  return left.length === errors.size ? errors : new Map(left);
 }
 
 /** A form that is under way, and what had the focus when it was sent. */

@@ -9,7 +9,7 @@ import { apiPath } from "./page.ts";
 export function NameField() {
   const [typed, setTyped] = useState("");
   const name = typed.trim();
-  const usual = "Short, meaningful, without spaces: it is part of the URL.";
+  const usual = "Short and meaningful: it is part of the URL.";
   const url = `${location.origin}${apiPath("webhook", name, "call")}`;
   return (
     <SteadyFields>

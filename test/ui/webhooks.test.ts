@@ -81,6 +81,12 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.locator("[data-fault-of=name]", { hasText: "xpected none of" }).waitFor();
     assert.equal(await name.inputValue(), "a/b");
     assert.equal(await name.getAttribute("aria-invalid"), "true");
+    await name.press("End");
+    await page.keyboard.press("Backspace");
+    await page.locator("[data-fault-of=name]:empty").waitFor({ state: "attached" });
+    await page.keyboard.type("c");
+    assert.equal(await name.inputValue(), "a/c", "it keeps the focus");
+    assert.equal(await name.getAttribute("aria-invalid"), null);
     await name.fill("hello");
     await page.getByRole("button", { name: "Create" }).click();
     await page.locator("[data-fault-of=name]", { hasText: "taken" }).waitFor();
@@ -88,10 +94,14 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
   });
 
   test("start the flow that was chosen, and no other one", async () => {
-    await visit(page, service, "/ui/new-webhook?flow=broken");
-    await page.getByLabel("Name", { exact: true }).fill("any");
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.locator("[data-fault-of=flow]", { hasText: "This is needed" }).waitFor();
+    for (const query of ["", "?flow=broken"]) {
+      await visit(page, service, `/ui/new-webhook${query}`);
+      await page.getByLabel("Name", { exact: true }).fill("any");
+      await page.getByRole("button", { name: "Create" }).click();
+      await page.locator("[data-fault-of=flow]", { hasText: "This is needed" }).waitFor();
+    }
+    await page.getByLabel("Flow", { exact: true }).selectOption("hello");
+    await page.locator("[data-fault-of=flow]:empty").waitFor({ state: "attached" });
     await visit(page, service, "/ui/flows/broken");
     assert.equal(await page.getByRole("link", { name: "Create a webhook" }).count(), 0);
   });

@@ -68,8 +68,9 @@ function FlowField({ flows }: Pick<Lists, "flows">) {
     return <Field name="flow" label="Flow" hint={hint} value={wanted} isRequired />;
   }
   const choices = flows.map(({ name, description }) => [name, toLabel(name, description)] as const);
-  // Another than the one that was asked for is chosen by hand.
-  const chosen = wanted === "" ? choices[0] : choices.find(([name]) => name === wanted);
+  // Another than the one that was asked for is chosen by hand, and so is one of several.
+  const isOnly = wanted === "" && choices.length === 1;
+  const chosen = isOnly ? choices[0] : choices.find(([name]) => name === wanted);
   const hint =
     flows.length > 0
       ? "What a call starts."
