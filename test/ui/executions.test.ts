@@ -119,6 +119,23 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.unrouteAll();
   });
 
+  test("that are not there, nor flows and webhooks, are told with the way to their list", async () => {
+    const lists = { executions: "execution", webhooks: "webhook", flows: "flow" };
+    for (const [list, noun] of Object.entries(lists)) {
+      await visit(page, service, `/ui/${list}/nope`);
+      await page.getByRole("heading", { name: `This ${noun} is not here` }).waitFor();
+      assert.equal(await page.title(), `This ${noun} is not here · Flowhook`);
+      assert.equal(await page.locator(".complaint").count(), 0);
+      await page.getByRole("link", { name: `All ${list}` }).click();
+      await page.waitForURL(`${service.url}/ui/${list}`);
+      await settled(page);
+    }
+    await visit(page, service, "/ui/flows/hello/versions/nope");
+    await page.getByRole("heading", { name: "This version is not here" }).waitFor();
+    // The browser notes each 404.
+    assert.equal(errors.splice(0).length, 4);
+  });
+
   test("are filtered by the name of a status, and a filter that there is not is told", async () => {
     await visit(page, service, "/ui/executions");
     const search = page.getByLabel("Search", { exact: true });

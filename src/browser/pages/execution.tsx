@@ -27,11 +27,19 @@ interface Shown {
   readonly lines: readonly LogLine[];
 }
 
-start(async () => {
-  const first = await readAll();
-  nameDocument(first.execution.webhook ?? first.execution.flow);
-  return <ExecutionPage first={first} />;
-});
+start(
+  async () => {
+    const first = await readAll();
+    nameDocument(first.execution.webhook ?? first.execution.flow);
+    return <ExecutionPage first={first} />;
+  },
+  {
+    noun: "execution",
+    name: ID,
+    reason: "Executions that have ended are kept for a time, and then deleted.",
+    list: ["executions", "Executions"],
+  },
+);
 
 /** The log of one that has ended; while one runs, its lines come by themselves. */
 async function readAll(): Promise<Shown> {

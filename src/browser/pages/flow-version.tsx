@@ -11,10 +11,18 @@ const NAME = PARAMS["name"] ?? "";
 const VERSION = PARAMS["version"] ?? "";
 const QUERY = new URLSearchParams(location.search);
 
-start(async () => {
-  const query = { file: QUERY.get("file") ?? undefined };
-  return <VersionPage of={await read<FlowVersion>(["flow", NAME, "version", VERSION], query)} />;
-});
+start(
+  async () => {
+    const query = { file: QUERY.get("file") ?? undefined };
+    return <VersionPage of={await read<FlowVersion>(["flow", NAME, "version", VERSION], query)} />;
+  },
+  {
+    noun: "version",
+    name: VERSION,
+    reason: "Versions that serve no more are kept for a time.",
+    list: ["flows", "Flows"],
+  },
+);
 
 /** The files of a version as they ran, with the line that the address names. */
 function VersionPage({ of }: { of: FlowVersion }) {

@@ -18,7 +18,12 @@ import { Said } from "../said.tsx";
 
 const NAME = PARAMS["name"] ?? "";
 
-start(async () => <FlowPage first={await readFlow()} />);
+start(async () => <FlowPage first={await readFlow()} />, {
+  noun: "flow",
+  name: NAME,
+  reason: "Its file may have been renamed or removed.",
+  list: ["flows", "Flows"],
+});
 
 function readFlow(): Promise<Flow> {
   return read<Flow>(["flow", NAME]);

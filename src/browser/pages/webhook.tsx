@@ -25,7 +25,12 @@ import { WebhookUse } from "../webhook-use.tsx";
 
 const NAME = PARAMS["name"] ?? "";
 
-start(async () => <WebhookPage first={await call<Webhook>("GET", ["webhook", NAME])} />);
+start(async () => <WebhookPage first={await call<Webhook>("GET", ["webhook", NAME])} />, {
+  noun: "webhook",
+  name: NAME,
+  reason: "It may have been renamed or deleted.",
+  list: ["webhooks", "Webhooks"],
+});
 
 function WebhookPage({ first }: { first: ShownWebhook }) {
   const [shown, changed] = useState(first);
