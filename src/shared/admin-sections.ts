@@ -8,17 +8,20 @@ interface AdminSection {
   readonly needs: Permission | null;
 }
 
-/** The sections of the administration, in the order of their links. */
+/**
+ * The sections of the administration, in the order of their links: first what authors of flows use
+ * each day. The first one that somebody may see is shown first.
+ */
 export const ADMIN_SECTIONS = [
-  { id: "users", label: "Users", needs: "user.read" },
-  { id: "roles", label: "Roles", needs: "role.read" },
+  { id: "secrets", label: "Secrets", needs: "secret.write" },
+  { id: "settings", label: "Settings", needs: "setting.read" },
   { id: "projects", label: "Projects", needs: "project.read" },
   { id: "bundles", label: "Bundles", needs: "bundle.read" },
-  { id: "settings", label: "Settings", needs: "setting.read" },
-  { id: "secrets", label: "Secrets", needs: "secret.write" },
-  { id: "tokens", label: "Login tokens", needs: null },
+  { id: "users", label: "Users", needs: "user.read" },
+  { id: "roles", label: "Roles", needs: "role.read" },
+  { id: "tokens", label: "Tokens", needs: null },
   { id: "audit", label: "Audit", needs: "audit.read" },
   { id: "configuration", label: "Configuration", needs: "config.read" },
   { id: "system", label: "System", needs: "workspace.read" },
-  { id: "import", label: "Import and export", needs: "webhook.read" },
+  { id: "import", label: "Import, export", needs: "webhook.read" },
 ] as const satisfies readonly AdminSection[];

@@ -199,6 +199,17 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     assert.match(text, /Database\s+[\d.]+ (kB|MB)/);
   });
 
+  test("has its sections in one line, first what authors use each day", async () => {
+    const wide = page.viewportSize();
+    await page.setViewportSize({ width: 1300, height: 900 });
+    await visit(page, service, "/ui/admin/import");
+    const links = page.getByRole("navigation", { name: "Administration" }).getByRole("link");
+    const tops = await links.evaluateAll((all) => all.map((link) => link.offsetTop));
+    assert.equal(new Set(tops).size, 1);
+    assert.deepEqual((await links.allInnerTexts()).slice(0, 2), ["Secrets", "Settings"]);
+    if (wide !== null) await page.setViewportSize(wide);
+  });
+
   test("changes projects, settings and secrets", async () => {
     await visit(page, service, "/ui/admin/projects");
     await create("project", { Name: "Office", Description: "Paper" });

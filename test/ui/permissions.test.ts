@@ -37,8 +37,8 @@ describe("what somebody may do decides what the pages offer", { skip: noBrowser 
 
   test("the administration is there for whom one of its sections is", async () => {
     const wanted = [
-      ["webhook.read", ["Login tokens", "Import and export"]],
-      ["bundle.read", ["Bundles", "Login tokens"]],
+      ["webhook.read", ["Tokens", "Import, export"]],
+      ["bundle.read", ["Bundles", "Tokens"]],
     ] as const;
     for (const [permission, labels] of wanted) {
       const page = await openAs(permission, [permission]);
