@@ -225,10 +225,18 @@ function messagesOf(form: HTMLFormElement, error: unknown, isUnsure: boolean): M
   const found = new Map<string, string>();
   for (const { field, message } of namedBy(form, error)) {
     const place = placeOf(field, known);
-    const text = place === field ? message : `${field}: ${message}`;
+    const text = sayOf(field, place, message);
     if (place !== null) found.set(place, `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`);
   }
   return found.size > 0 ? found : new Map([["", sentenceOf(error)]]);
+}
+
+/** Of an entry of a list, which one is told by its name in the message, or else by its number. */
+function sayOf(field: string, place: string | null, message: string): string {
+  if (place === field) return message;
+  const [, at] = /^\.(\d+)$/.exec(field.slice(place?.length ?? 0)) ?? [];
+  if (at === undefined) return `${field}: ${message}`;
+  return message.includes('"') ? message : `entry ${Number(at) + 1}: ${message}`;
 }
 
 function namedBy(form: HTMLFormElement, error: unknown) {

@@ -1,11 +1,9 @@
 import { useState } from "hono/jsx/dom";
-import { readAll } from "./api.ts";
 import { CustomFields, toCustom } from "./custom-signature.tsx";
 import { ErrorLine, Field, SteadyFields } from "./field.tsx";
-import { listOf, numberOf, textOf } from "./form-values.ts";
-import { useLoaded } from "./loaded.ts";
-import { may } from "./page.ts";
-import type { Named, Webhook } from "./resources.ts";
+import { numberOf, textOf } from "./form-values.ts";
+import { SecretChoice, secretsOf } from "./secret-choice.tsx";
+import type { Webhook } from "./resources.ts";
 
 /** How a webhook checks signatures: the dialog that sets it, and its words for people. */
 
@@ -29,11 +27,6 @@ const MODES = [
 
 export function SignatureFields({ webhook: { signature } }: { webhook: Webhook }) {
   const [scheme, setScheme] = useState<string>(signature?.scheme ?? "standard_webhooks");
-  const [secrets] = useLoaded(() =>
-    may("secret.write") ? readAll<Named>("secret") : Promise.resolve([]),
-  );
-  const names = (secrets ?? []).map(({ name }) => name).join(", ");
-  const known = names === "" ? "" : ` Here are: ${names}.`;
   return (
     <SteadyFields>
       <Field
@@ -43,13 +36,7 @@ export function SignatureFields({ webhook: { signature } }: { webhook: Webhook }
         value={scheme}
         onInput={setScheme}
       />
-      <Field
-        name="signature.secrets"
-        label="Secrets"
-        hint={`Names of secrets, separated by commas; any of them admits, so that one can be replaced without a refused call.${known}`}
-        value={signature?.secrets.join(", ") ?? ""}
-        isRequired
-      />
+      <SecretChoice name="signature.secrets" chosen={signature?.secrets ?? []} />
       <Field
         name="signature.mode"
         label="A wrong signature"
@@ -77,7 +64,7 @@ export function toSignatureBody(values: FormData): Record<string, unknown> {
   return {
     signature: {
       scheme,
-      secrets: listOf(values, "signature.secrets"),
+      secrets: secretsOf(values, "signature.secrets"),
       mode: textOf(values, "signature.mode"),
       ...(toleranceSec === null ? {} : { tolerance_sec: toleranceSec }),
       ...(scheme === "custom" ? { custom: toCustom(values) } : {}),

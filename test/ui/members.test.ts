@@ -173,17 +173,29 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
   });
 
   test("describe a signature that no scheme of the list has", async () => {
-    const secret = { name: "SENDER", value: "a secret of the sender" };
-    await service.api("POST", "/secret", secret);
+    const sender = { name: "SENDER", value: "a secret of the sender" };
+    await service.api("POST", "/secret", sender);
+    const dialog = page.getByRole("dialog");
     await visit(page, service, "/ui/webhooks/hello#access");
     await page.getByRole("button", { name: "Require signatures" }).click();
     await choose("Who signs", "custom");
-    await fill({ Secrets: "SENDER", Header: "x-signature", "Before the signature": "sha256=" });
+    const secret = dialog.getByRole("group", { name: "Secrets" }).getByLabel("SENDER");
+    await secret.waitFor();
+    await fill({ Header: "x-signature", "Before the signature": "sha256=" });
     await fill({ "What is signed": "{timestamp}.{body}" });
     await choose("Time of the call", "header");
     await fill({ "Header of the time": "x-time", "Your password": ADMIN_PASSWORD });
-    const dialog = page.getByRole("dialog");
-    await dialog.getByRole("button", { name: "Require signatures" }).click();
+    const send = dialog.getByRole("button", { name: "Require signatures" });
+    await send.click();
+    const fault = dialog.locator('[data-fault-of="signature.secrets"]');
+    await fault.getByText("Choose at least one").waitFor();
+    await secret.check();
+    await fault.and(page.locator(":empty")).waitFor({ state: "attached" });
+    await service.api("DELETE", "/secret/SENDER");
+    await send.click();
+    await fault.getByText('There is no secret "SENDER"', { exact: true }).waitFor();
+    await service.api("POST", "/secret", sender);
+    await send.click();
     await dialog.waitFor({ state: "detached" });
     await page.getByText("Calls are signed: Another one, with SENDER").waitFor();
     const signature = (await member("hello", "signature")) as Record<string, unknown>;
