@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx/dom";
 import { CopiedLine } from "./copy.tsx";
+import { keyBesideSignature } from "./key-beside-signature.ts";
 import { pagePath } from "./page.ts";
 import type { Webhook } from "./resources.ts";
 import { Pairs } from "./table.tsx";
@@ -17,10 +18,16 @@ export function SenderSettings({ webhook }: { webhook: Webhook }) {
   const { signature } = webhook;
   if (signature === null) return null;
   const sender = SENDERS[signature.scheme];
+  const trouble = keyBesideSignature(webhook);
   const url = <CopiedLine text={senderUrl(webhook)} />;
   return (
     <div id="sender">
       <h2>Settings at the sender</h2>
+      {trouble === null ? null : (
+        <p class="trouble">
+          {trouble} <a href="#access-key">To the key</a>
+        </p>
+      )}
       {sender === undefined ? url : <p class="soft">{sender[0]}</p>}
       {sender === undefined ? null : <Pairs of={sender[1](url, signature.secrets)} />}
     </div>

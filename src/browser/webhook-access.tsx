@@ -4,6 +4,7 @@ import { Button } from "./button.tsx";
 import { openDialog, PasswordField } from "./dialog.tsx";
 import { Field } from "./field.tsx";
 import { textOf } from "./form-values.ts";
+import { keyBesideSignature } from "./key-beside-signature.ts";
 import { KeyShown } from "./key-shown.tsx";
 import { notify } from "./notice.tsx";
 import { may } from "./page.ts";
@@ -11,6 +12,9 @@ import type { Webhook } from "./resources.ts";
 import { Badge } from "./status.tsx";
 import type { WebhookPart } from "./webhook-members.tsx";
 import { describeSignature, SignatureFields, toSignatureBody } from "./webhook-signature.tsx";
+
+/** Where the key is, for those who lead to it. */
+export const KEY_ROW = "access-key";
 
 /** Who may call: what is changed only with the password. */
 export function WebhookAccess({ shown, changed }: WebhookPart) {
@@ -60,18 +64,22 @@ interface Access {
   readonly title: string;
   readonly state: string;
   readonly text: string;
+  /** What is wrong with it as it is. */
+  readonly trouble?: string | null;
+  readonly id?: string;
   readonly acts: readonly Act[];
 }
 
 function Row({ of, change }: { of: Access; change: (act: Act) => Promise<void> }) {
-  const { title, state, text, acts } = of;
+  const { title, state, text, trouble = null, id, acts } = of;
   return (
-    <section class="setting">
+    <section class="setting" id={id}>
       <h2>
         {title}
         <Badge label={state} state={title === "Enabled" && state === "Yes" ? "good" : "idle"} />
       </h2>
       <p class="soft">{text}</p>
+      {trouble === null ? null : <p class="trouble">{trouble}</p>}
       {may("webhook.authenticate") ? (
         <div class="buttons">
           {acts.map((act) => (
@@ -116,26 +124,30 @@ function login({ require_login }: Webhook): Access {
   };
 }
 
-function key({ is_key_required }: Webhook): Access {
-  const warning =
-    "Without a key and without a required login, anybody who reaches the service can call it.";
+/** Of a webhook whose calls are signed, what is left to tell who calls. */
+function removeKey({ signature: of }: Webhook): Act {
+  const text =
+    of?.mode === "enforce"
+      ? "Calls are then admitted by their signature."
+      : "Without a key and without a required login, anybody who reaches the service can call it.";
+  return { title: "Remove the key", fields: () => <p>{text}</p>, toBody: () => ({ key: null }) };
+}
+
+function key(webhook: Webhook): Access {
+  const { is_key_required } = webhook;
   const set: Act = {
     title: is_key_required ? "Replace the key" : "Set a key",
-    fields: (webhook) => <KeyFields hasKey={webhook.is_key_required} />,
+    fields: (now) => <KeyFields hasKey={now.is_key_required} />,
     toBody: toKeyBody,
-  };
-  const remove: Act = {
-    title: "Remove the key",
-    fields: () => <p>{warning}</p>,
-    toBody: () => ({ key: null }),
   };
   return {
     title: "Key",
+    id: KEY_ROW,
     state: is_key_required ? "Set" : "None",
     text: is_key_required
       ? "Callers send it as Authorization: Bearer, as the query parameter key, or as the member key of a JSON body. It cannot be read back."
       : "Callers need no key.",
-    acts: is_key_required ? [set, remove] : [set],
+    acts: is_key_required ? [set, removeKey(webhook)] : [set],
   };
 }
 
@@ -170,11 +182,15 @@ function signature(webhook: Webhook): Access {
     toBody: toSignatureBody,
   };
   const remove: Act = { title: "Require no signatures", toBody: () => ({ signature: null }) };
+  const trouble = keyBesideSignature(webhook);
+  const isInTheWay = trouble !== null && webhook.signature?.mode === "enforce";
+  const removeIt = { ...removeKey(webhook), isNext: true };
   return {
     title: "Signature",
     state: isSet ? state : "None",
     text: describeSignature(webhook),
-    acts: isSet ? [set, remove] : [set],
+    trouble,
+    acts: isSet ? [...(isInTheWay ? [removeIt] : []), set, remove] : [set],
   };
 }
 

@@ -272,6 +272,18 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     assert.match(paid, /Endpoint URL\s+http\S+\/webhook\/paid\/call\s/, "async by itself");
     assert.match(paid, /whsec_[^]*the secret SENDER/);
     assert.ok(!(await page.content()).includes("a secret of the sender"));
+    const key = "a-key-that-is-in-the-way";
+    await service.createWebhook("doubly", "hello", { ...signed("github"), key });
+    await visit(page, service, "/ui/webhooks/doubly");
+    await sender.getByText("GitHub usually sends none").waitFor();
+    await sender.getByRole("link", { name: "To the key" }).click();
+    const row = page.locator("#access section", { hasText: "GitHub usually sends none" });
+    await row.getByRole("button", { name: "Remove the key" }).click();
+    await page.getByRole("dialog").getByText("admitted by their signature").waitFor();
+    await page.getByLabel("Your password").fill(ADMIN_PASSWORD);
+    await page.getByRole("dialog").getByRole("button", { name: "Remove the key" }).click();
+    await row.waitFor({ state: "detached" });
+    assert.equal((await webhook("doubly"))["is_key_required"], false);
   });
 
   test("in development answer while their user is active here", async () => {

@@ -14,7 +14,7 @@ import { start } from "../start.tsx";
 import { Table } from "../table.tsx";
 import { Tabs } from "../tabs.tsx";
 import { TryIt } from "../try-it.tsx";
-import { WebhookAccess } from "../webhook-access.tsx";
+import { KEY_ROW, WebhookAccess } from "../webhook-access.tsx";
 import { WebhookAnswers } from "../webhook-answers.tsx";
 import { WebhookBadges } from "../webhook-badges.tsx";
 import { WebhookDelivery } from "../webhook-delivery.tsx";
@@ -49,7 +49,12 @@ function WebhookPage({ first }: { first: ShownWebhook }) {
     { id: "limits", label: "Limits", content: () => <WebhookLimits {...part} /> },
     { id: "answers", label: "Bodies and answers", content: () => <WebhookAnswers {...part} /> },
     { id: "delivery", label: "Delivery", content: () => <WebhookDelivery {...part} /> },
-    { id: "access", label: "Access", content: () => <WebhookAccess {...part} /> },
+    {
+      id: "access",
+      label: "Access",
+      holds: [KEY_ROW],
+      content: () => <WebhookAccess {...part} />,
+    },
   ];
   return (
     <>
