@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
+import { isUnsaved, SAVE_END } from "./unsaved.ts";
 
 interface Tab {
   readonly id: string;
@@ -29,13 +30,14 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
     const [, target = ""] = location.hash.split("#");
     if (target !== open) document.getElementById(target)?.scrollIntoView({ block: "center" });
   }, [open]);
+  const unsaved = useUnsaved(tabs, open);
   const choose = (id: string): void => {
     history.replaceState(null, "", `#${id}`);
     show(id);
   };
   return (
     <>
-      <Strip label={label} tabs={tabs} open={open} choose={choose} />
+      <Strip label={label} tabs={tabs} open={open} unsaved={unsaved} choose={choose} />
       {tabs.map(({ id, content }) => (
         <section
           key={id}
@@ -51,13 +53,33 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   );
 }
 
+/** The tabs that were left with something changed in them: it is kept there, and not saved. */
+function useUnsaved(tabs: readonly Tab[], open: string): readonly string[] {
+  const [unsaved, setUnsaved] = useState<readonly string[]>([]);
+  useLayoutEffect(() => {
+    const update = (): void => {
+      const found = tabs.map(({ id }) => id).filter((id) => id !== open && hasUnsavedIn(id));
+      setUnsaved((before) => (before.join() === found.join() ? before : found));
+    };
+    update();
+    addEventListener(SAVE_END, update);
+    return () => removeEventListener(SAVE_END, update);
+  }, [open]);
+  return unsaved;
+}
+
+function hasUnsavedIn(id: string): boolean {
+  return [...(document.getElementById(id)?.querySelectorAll("form") ?? [])].some(isUnsaved);
+}
+
 function Strip(props: {
   label: string;
   tabs: readonly Tab[];
   open: string;
+  unsaved: readonly string[];
   choose: (id: string) => void;
 }) {
-  const { label, tabs, open, choose } = props;
+  const { label, tabs, open, unsaved, choose } = props;
   const strip = useRef<HTMLElement | null>(null);
   const buttonOf = (id: string) => strip.current?.querySelector<HTMLElement>(`#${id}-tab`);
   const move = ({ key }: KeyboardEvent): void => {
@@ -82,6 +104,7 @@ function Strip(props: {
           onClick={() => choose(id)}
         >
           {name}
+          {unsaved.includes(id) ? <span class="left-unsaved"> not saved</span> : null}
         </button>
       ))}
     </div>

@@ -14,6 +14,9 @@ interface Saving {
   readonly typed: Map<Control, string | boolean>;
 }
 
+/** Of the window: what was sent of a form is saved, or refused. */
+export const SAVE_END = "saveend";
+
 /** The browser asks before it leaves a page with such a form. */
 export function watchUnsaved(): void {
   // What comes after a form is drawn, such as a list of choices, is no change of anybody's.
@@ -66,6 +69,7 @@ export async function save(form: HTMLFormElement, work: Promise<unknown>): Promi
     if (saving.get(form) === now) takeAsSaved(form, now);
   } finally {
     if (saving.get(form) === now) saving.delete(form);
+    dispatchEvent(new Event(SAVE_END));
   }
 }
 

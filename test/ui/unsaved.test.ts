@@ -144,6 +144,35 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     assert.deepEqual(await leave(), []);
   });
 
+  test("of a tab that is left is kept in it, and told at its name", async () => {
+    const tab = (name: string) => page.getByRole("tab", { name, exact: true });
+    await open("/ui/webhooks/hello#settings");
+    const description = page.getByLabel("Description");
+    await description.fill("Kept");
+    await tab("Limits").click();
+    await tab("Settings not saved").waitFor();
+    assert.deepEqual(await leave(), ["beforeunload"]);
+
+    await open("/ui/webhooks/hello#settings");
+    await description.fill("Kept");
+    await tab("Limits").click();
+    await tab("Settings not saved").click();
+    await tab("Settings").waitFor();
+    assert.equal(await description.inputValue(), "Kept");
+    const hold = await holdBack("**/api/latest/webhook/hello");
+    await page.locator("#settings").getByRole("button", { name: "Save" }).click();
+    await hold.asked;
+    await description.fill("Kept, and typed on");
+    await tab("Limits").click();
+    await tab("Settings not saved").click();
+    await description.fill("Kept");
+    await tab("Limits").click();
+    hold.release();
+    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    assert.equal(await page.getByText("not saved").count(), 0);
+    assert.deepEqual(await leave(), []);
+  });
+
   test("is asked about by no form that leaves its page once it is saved", async () => {
     await open("/ui/webhooks/in-work#settings");
     await page.getByLabel("Name", { exact: true }).fill("in-work-again");
