@@ -6,6 +6,7 @@ import { findAuthorFolder } from "./author-folder.ts";
 import { trustCertificates } from "./certificates.ts";
 import { CommandError } from "./command-error.ts";
 import { NONE, readLogins } from "./kept-logins.ts";
+import { quotePath } from "../server/config/unwritable.ts";
 
 /** The service that a command speaks to, and the login token it speaks with. */
 export interface Connection {
@@ -18,6 +19,13 @@ export interface ConnectionOptions {
   readonly url?: string;
   /** File of the authorities that an HTTPS service is checked against. */
   readonly cacert?: string;
+}
+
+/** For a command that is advised: it reaches the same service. */
+export function toOptions({ url, cacert }: ConnectionOptions): string {
+  return Object.entries({ url, cacert })
+    .map(([name, value]) => (value === undefined ? "" : ` --${name} ${quotePath(value)}`))
+    .join("");
 }
 
 /**

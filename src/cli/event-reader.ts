@@ -25,7 +25,7 @@ export async function* readEvents(
     const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
-      const [, name, value = ""] = /^([^:\r]*)(?:: ?(.*?))?\r?$/.exec(line) ?? [];
+      const [, name, value = ""] = /^([^:\r]*)(?:: ?(.*?))?\r?$/s.exec(line) ?? [];
       if (name === "id") id = value;
       else if (name === "event") event = value;
       else if (name === "data") data.push(value);

@@ -10,7 +10,7 @@ import { FAILURES } from "../shared/contract/status.ts";
 import { whyUnsent } from "../shared/unsent.ts";
 import { addCancelCommand } from "./cancel.ts";
 import { openClient, toPath, type Client } from "./client.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import { toOptions, type ConnectionOptions } from "./connection.ts";
 import { printLog, readLog } from "./execution-log.ts";
 import { printFixture } from "./fixture.ts";
 import { followLog } from "./follow.ts";
@@ -118,7 +118,7 @@ async function showExecution(id: string, options: ShowOptions): Promise<void> {
   const log = options.log ? await readLog(client, id) : null;
   if (options.json) return printJson(log === null ? record : { ...record, log });
   printExecution(record);
-  if (log === null) return printHint(record);
+  if (log === null) return printHint(record, options);
   process.stdout.write(log.length === 0 ? "\nNo log lines\n" : "\nlog\n");
   printLog(log, process.stdout);
 }
@@ -166,9 +166,11 @@ function printExecution(record: Execution): void {
 }
 
 /** Where a flow failed is in its log. */
-function printHint({ id, status }: Execution): void {
+function printHint({ id, status }: Execution, options: ConnectionOptions): void {
   if (!FAILURES.includes(status)) return;
-  process.stdout.write(`\nIts log has more: flowhook execution show ${id} --log\n`);
+  process.stdout.write(
+    `\nIts log has more: flowhook execution show ${id} --log${toOptions(options)}\n`,
+  );
 }
 
 /** The scheme, and each other member that the signature had. */

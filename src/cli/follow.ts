@@ -49,6 +49,7 @@ export async function followLog(client: Client, id: string, following: Following
   );
   await waitForEnd(client, id, following.signal);
   const lines = await readLog(client, id);
+  following.signal.throwIfAborted();
   for (const line of lines.slice(stream.count)) following.take(line);
 }
 
@@ -113,18 +114,17 @@ class LogStream {
     const silence = new AbortController();
     const timer = setTimeout(() => silence.abort(), SILENT_MS);
     const signal = AbortSignal.any([this.#following.signal, silence.signal]);
-    const heard = (): void => {
-      this.heardAt = performance.now();
-      timer.refresh();
-    };
+    const begunAt = performance.now();
     try {
-      const hasEnded = await this.#readAll(await this.#open(signal), heard);
+      const hasEnded = await this.#readAll(await this.#open(signal), () => timer.refresh());
       return hasEnded ? null : new CommandError(BROKEN);
     } catch (error) {
       if (!silence.signal.aborted) throw error;
       throw new CommandError(`No event of ${this.#client.url} within ${SILENT_MS / 1000} s`);
     } finally {
       clearTimeout(timer);
+      // One that is closed at once, again and again, tells nothing.
+      if (performance.now() - begunAt > TELL_MS && this.wasOpen) this.heardAt = performance.now();
     }
   }
 
@@ -132,6 +132,7 @@ class LogStream {
     let hasEnded = false;
     this.wasOpen = true;
     for await (const { id, event, data } of readEvents(body, heard)) {
+      this.heardAt = performance.now();
       if (event === "status") hasEnded = isEnded((JSON.parse(data) as ExecutionSummary).status);
       if (event !== "log") continue;
       this.#following.take(JSON.parse(data) as LogLine);

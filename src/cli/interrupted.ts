@@ -1,5 +1,4 @@
-import { quotePath } from "../server/config/unwritable.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import { toOptions, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 
 /** Ctrl-C ended a command that had more to do. */
@@ -35,10 +34,7 @@ export async function untilInterrupted<T>(
 
 /** For whoever stops looking at an execution of a service. */
 export function describeGoingOn(id: string, url: string, options: ConnectionOptions): string {
-  const { url: named, cacert } = options;
-  const more = Object.entries({ url: named, cacert })
-    .map(([name, value]) => (value === undefined ? "" : ` --${name} ${quotePath(value)}`))
-    .join("");
+  const more = toOptions(options);
   return [
     `Execution ${id} goes on at ${url}`,
     `Follow it: flowhook execution show ${id} --follow${more}`,

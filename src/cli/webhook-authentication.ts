@@ -3,7 +3,7 @@ import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook
 import { Option, type Command } from "commander";
 import { quotePath } from "../server/config/unwritable.ts";
 import { openClient, toPath } from "./client.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import { toOptions, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { toCount, toList } from "./input.ts";
 import { readPassword, type PasswordOptions } from "./prompt.ts";
@@ -103,18 +103,18 @@ async function changeSignature(name: string, options: SignatureOptions): Promise
   const signature = { scheme, secrets: secret, mode, ...tolerance_sec };
   const webhook = await authenticate(name, { signature }, options);
   if (webhook.is_key_required && !options.json)
-    process.stdout.write(`\n${describeKeyToo(webhook)}\n`);
+    process.stdout.write(`\n${describeKeyToo(webhook, options)}\n`);
 }
 
 /** Without the key, a webhook that observes its signatures would admit everybody. */
-function describeKeyToo({ name, signature }: Webhook): string {
+function describeKeyToo({ name, signature }: Webhook, options: ConnectionOptions): string {
   const isObserved = signature?.mode === "observe";
   return (
     "It still needs its key as well: a sender that signs its calls and sends no key gets 401. " +
     (isObserved
       ? "Once signatures are enforced, take the key away with: "
       : "Take it away with: ") +
-    `flowhook webhook key ${quotePath(name)} --none`
+    `flowhook webhook key ${quotePath(name)} --none${toOptions(options)}`
   );
 }
 

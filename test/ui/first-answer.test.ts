@@ -25,6 +25,10 @@ function openHand(page: Page) {
       done.clicks += 1;
       await page.getByRole(role, { name, exact: true }).click();
     },
+    async choose(label: string, name: string): Promise<void> {
+      done.clicks += 1;
+      await page.getByLabel(label, { exact: true }).selectOption(name);
+    },
     async type(label: string, text: string): Promise<void> {
       if (text === ADMIN_PASSWORD) done.passwords += 1;
       else done.names += 1;
@@ -79,6 +83,7 @@ describe("the way", { skip: noBrowser }, () => {
     await hand.click("link", "New webhook");
     await settled(page);
     await hand.type("Name", "first");
+    await hand.choose("Flow", "echo");
     await hand.click("button", "Create");
     const [url, key = "", line] = await shownLines(page);
     assert.match(url ?? "", /\/webhook\/first\/call$/);
@@ -93,7 +98,7 @@ describe("the way", { skip: noBrowser }, () => {
     assert.match(rows[0] ?? "", /First leg\s+303/);
     assert.match(rows[1] ?? "", /Final leg\s+200/);
     assert.ok(hand.done.clicks <= 8, `${hand.done.clicks} clicks`);
-    assert.deepEqual(hand.done, { clicks: 4, names: 1, passwords: 1 });
+    assert.deepEqual(hand.done, { clicks: 5, names: 1, passwords: 1 });
     assert.match(await runLine(line ?? ""), /"name":"Ada"/, "the line is a whole call");
 
     const { body } = await service.api("GET", "/webhook/first");

@@ -66,13 +66,15 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
     const lines = await listLog(api.store, id, { after, limit: LINES });
     if (lines.length > 0) stream.send(Buffer.concat(lines.map(toLogEvent)));
     after = lines.at(-1)?.seq ?? after;
-    if (row.status !== status) {
+    const isRest = lines.length < LINES;
+    // Who reads it has read the whole log.
+    if (row.status !== status && (isRest || !isEnded(row.status))) {
       const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
       stream.send(toEvent("status", toSummary(row, role?.name ?? null)));
+      status = row.status;
     }
-    status = row.status;
-    if (isEnded(status) && lines.length < LINES) stream.close();
-    return lines.length === LINES;
+    if (isEnded(status) && isRest) stream.close();
+    return !isRest;
   }
 
   async function sendAll(): Promise<void> {
