@@ -3,6 +3,7 @@ import type { Runtime } from "../assets/runtime.ts";
 import { requireUrlFiles } from "./config/database-url.ts";
 import { databaseFile, nodeName, toMs, type Config } from "./config/resolve.ts";
 import type { ReportInterrupted } from "./store/interrupted.ts";
+import { isTaken } from "./store/sqlite/lock.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
 import type { Writer } from "./store/sqlite/writer.ts";
 import type { Store } from "./store/store.ts";
@@ -38,7 +39,14 @@ export async function openStore(
   const durability = config.DURABILITY;
   if (path !== null) {
     const { addon, storeThread } = runtime;
-    return openSqliteStore({ ...options, path, durability, addon, thread: storeThread });
+    return openSqliteStore({
+      ...options,
+      path,
+      durability,
+      addon,
+      thread: storeThread,
+      ...(options.isBeside && { isServed: () => isTaken(config.DATA_DIR, addon) }),
+    });
   }
   requireUrlFiles(config, "DATABASE_URL");
   // Not loaded where it is not used.

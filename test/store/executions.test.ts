@@ -28,6 +28,7 @@ import { defineRanks } from "../../src/server/store/sqlite/nearest-rank.ts";
 import {
   countExecutions,
   deleteExecutions,
+  listOld,
   oldestEnded,
 } from "../../src/server/store/retention.ts";
 import type { Schema } from "../../src/server/store/schema.ts";
@@ -405,7 +406,7 @@ test("retention takes the oldest that have ended, with all that belongs to them"
   const db = new Database(pathOf("retention.db"));
   db.exec("insert into execution_output select key, 'x', null from execution where ended_at > 0");
   const before = START + 30 * MINUTE_MS;
-  const old = await oldestEnded(store, { ...OLDEST, before, limit: 20 });
+  const old = await oldestEnded(store, { before, limit: 20 });
   assert.deepEqual(old, ended.slice(0, 20));
   await store.commit(deleteExecutions(store, old));
   const left = ended.length - 20;
@@ -420,8 +421,6 @@ test("retention takes the oldest that have ended, with all that belongs to them"
   const [line] = await listLog(store, ended[20]!, { after: 0, limit: 9 });
   assert.equal(line?.text, ended[20]);
 });
-
-const OLDEST = { before: null, unclaimedAt: null, after: null } as const;
 
 /** The statement that a list asks, and how SQLite answers it. */
 async function planOf(db: Database.Database, read: (store: Store) => Promise<unknown>) {
@@ -483,16 +482,20 @@ const PLANS: Readonly<Record<string, [(store: Store) => Promise<unknown>, RegExp
     /^SEARCH execution_log USING INDEX execution_log_execution \(execution_key=\? AND rowid>\?\)/,
   ],
   "what is old": [
-    (store) => oldestEnded(store, { ...OLDEST, before: 1, limit: 200 }),
+    (store) => oldestEnded(store, { before: 1, limit: 200 }),
     /^SEARCH .* PRIMARY KEY \(rowid<\?\)$/,
   ],
-  "what is old and no key knows": [
-    (store) => oldestEnded(store, { before: 1, unclaimedAt: 1, after: toId(START, 1), limit: 200 }),
+  "what is old, and whether it is known": [
+    (store) => listOld(store, { before: 2, after: toId(START, 1), at: 1, limit: 200 }),
     /^SEARCH .* PRIMARY KEY \(rowid>\? AND rowid<\?\); CORRELATED .* execution_claim_execution \(execution_key=\?\)$/,
   ],
   "failures of a webhook": [
     list({ statuses: FAILURES, webhook: "w" }),
-    /^SCAN execution USING INDEX execution_failed$/,
+    /^SEARCH .* execution_failed_webhook \(webhook=\?\)$/,
+  ],
+  "failures of a flow since": [
+    list({ statuses: ["ENDED_ERROR"], flow: "f", from: 1 }),
+    /^SEARCH .* execution_failed_flow \(flow=\? AND rowid>\?\)$/,
   ],
   "how many": [countExecutions, /COVERING INDEX/],
   statistics: [

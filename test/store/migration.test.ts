@@ -9,7 +9,7 @@ import Database from "better-sqlite3";
 import { keyOf } from "../../src/shared/id.ts";
 import { StartError } from "../../src/shared/errors.ts";
 import { restoreFrom } from "../../src/server/store/sqlite/backup.ts";
-import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import { openSqliteStore, type SqliteOptions } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { listExecutions, listLog } from "../../src/server/store/execution-lists.ts";
 import {
@@ -39,9 +39,9 @@ const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.t
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const told: string[] = [];
-function open(path: string): Promise<Store> {
+function open(path: string, more: Partial<SqliteOptions> = {}): Promise<Store> {
   const tell = (line: string) => void told.push(line);
-  return openSqliteStore({ path, durability: "normal", addon: null, thread, tell });
+  return openSqliteStore({ path, durability: "normal", addon: null, thread, tell, ...more });
 }
 
 /** What both schemas say of executions. */
@@ -352,6 +352,21 @@ test("a backup of an older release is restored, and brought up to date at the ne
 function pick({ inputs, outputs, log }: Records) {
   return { inputs, outputs, log };
 }
+
+test("a command changes no table of a service that runs an earlier version", async () => {
+  const path = join(folder, "served.db");
+  await makeOldStore(path, (db) => fillOldStore(db, 5, 0));
+  const before = readOld(path);
+  const beside = (isTaken: boolean) => open(path, { isBeside: true, isServed: () => isTaken });
+  await assert.rejects(beside(true), (error) => {
+    assert.ok(error instanceof StartError);
+    assert.match(error.message, /is that of an earlier version, whose service runs/);
+    return true;
+  });
+  assert.deepEqual(readOld(path), before);
+  await (await beside(false))[Symbol.asyncDispose]();
+  await (await beside(true))[Symbol.asyncDispose]();
+});
 
 test("permissions that nothing asks for are taken from the roles that had them", async () => {
   const path = join(folder, "roles.db");

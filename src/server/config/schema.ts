@@ -218,7 +218,7 @@ export const CONFIG_SCHEMA = v.strictObject({
   RETENTION_DAYS: key(
     orNull(whole(0, 36_500, "days")),
     30,
-    "Ended executions older than this are deleted, oldest first, in small batches.",
+    "Ended executions older than this are deleted, oldest first, in small batches; one whose idempotency key or signature is still known, once it is not.",
   ),
   RETENTION_MAX_EXECUTIONS: key(
     orNull(whole(0, Number.MAX_SAFE_INTEGER)),

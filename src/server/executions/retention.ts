@@ -12,8 +12,8 @@ import {
   deleteOldRefusals,
   hasOlder,
   newestBefore,
+  listOld,
   oldestEnded,
-  type OldestEnded,
 } from "../store/retention.ts";
 
 /** RETENTION_DAYS, RETENTION_MAX_EXECUTIONS and RETENTION_MAX_BYTES; null: no limit. */
@@ -131,10 +131,7 @@ export class Retention {
         : [commit([deleteOldRefusals(store, before)])]),
       ...(before === null ? [] : [() => this.#deleteOld(before, at)]),
       ...(maxBytes === null ? [] : [() => this.#deleteLarge(maxBytes)]),
-      // A clock that is ahead lets no claim look expired.
-      ...(maxExecutions === null
-        ? []
-        : [() => this.#deleteSurplus(maxExecutions, isTrusted ? at : 0)]),
+      ...(maxExecutions === null ? [] : [() => this.#deleteSurplus(maxExecutions)]),
     ];
   }
 
@@ -188,44 +185,48 @@ export class Retention {
     return 0;
   }
 
-  async #deleteOld(before: number, unclaimedAt: number): Promise<number> {
+  /** But those by which calls are known. */
+  async #deleteOld(before: number, at: number): Promise<number> {
     // The reader's thread is not started for nothing.
     if (!(await hasOlder(this.#store, before))) return 0;
-    const deleteBatch = this.#openBatches({ before, unclaimedAt });
-    return this.#repeat(() => deleteBatch(BATCH));
+    let deleted = 0;
+    for (let after = ""; !this.#isClosed;) {
+      const rows = await listOld(this.#store, { before, after, at, limit: BATCH });
+      const ids = rows.filter(({ isClaimed }) => !isClaimed).map(({ id }) => id);
+      await this.#delete(ids);
+      deleted += ids.length;
+      if (rows.length < BATCH) break;
+      after = rows.at(-1)?.id ?? "";
+    }
+    return deleted;
   }
 
-  async #deleteSurplus(max: number, unclaimedAt: number): Promise<number> {
+  async #deleteSurplus(max: number): Promise<number> {
     let surplus = (await countExecutions(this.#store, () => !this.#isClosed)) - max;
-    const deleteBatch = this.#openBatches({ before: null, unclaimedAt });
     return this.#repeat(async () => {
       if (surplus <= 0) return 0;
-      const deleted = await deleteBatch(surplus);
+      const deleted = await this.#deleteOldest(surplus);
       surplus -= deleted;
       return deleted;
     });
   }
 
-  /** A disk that is full is worse than a key that is forgotten. */
   #deleteLarge(maxBytes: number): Promise<number> {
-    const deleteBatch = this.#openBatches({ before: null, unclaimedAt: null });
     return this.#repeat(async () =>
-      (await this.#store.maintain()).used > maxBytes ? deleteBatch(BATCH) : 0,
+      (await this.#store.maintain()).used > maxBytes ? this.#deleteOldest(BATCH) : 0,
     );
   }
 
-  /** @returns deletes the next, and tells how many; none means that there are no more */
-  #openBatches(
-    which: Pick<OldestEnded, "before" | "unclaimedAt">,
-  ): (most: number) => Promise<number> {
-    let after: string | null = null;
-    return async (most) => {
-      const page = { ...which, after, limit: Math.min(most, BATCH) };
-      const ids = await oldestEnded(this.#store, page);
-      after = ids.at(-1) ?? after;
-      if (ids.length > 0) await this.#store.commit(deleteExecutions(this.#store, ids));
-      return ids.length;
-    };
+  /** @returns how many it deleted; none means that there are no more */
+  async #deleteOldest(limit: number): Promise<number> {
+    const page = { before: null, limit: Math.min(limit, BATCH) };
+    const ids = await oldestEnded(this.#store, page);
+    await this.#delete(ids);
+    return ids.length;
+  }
+
+  async #delete(ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.#store.commit(deleteExecutions(this.#store, ids));
   }
 
   async #repeat(act: () => Promise<number>): Promise<number> {

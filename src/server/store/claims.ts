@@ -48,5 +48,7 @@ export function deleteExpiredClaims(store: Store, at: number, most: number): Sta
     .select("hash")
     .where("expires_at", "<", at)
     .limit(most);
-  return toStatement(store.rows.deleteFrom("execution_claim").where("hash", "in", expired));
+  // Asked again: another call may have taken one over meanwhile.
+  const all = store.rows.deleteFrom("execution_claim").where("expires_at", "<", at);
+  return toStatement(all.where("hash", "in", expired));
 }

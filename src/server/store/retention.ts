@@ -32,19 +32,11 @@ export async function newestBefore(store: Store, before: number): Promise<number
   return Math.max(execution.at, audit?.at ?? 0);
 }
 
-/** Which of those that have ended are deleted. */
-export interface OldestEnded {
-  /** Created before this time; null: whenever. */
-  readonly before: number | null;
-  /** Without those by whose key, or signature, a call is known at this time; null: with them. */
-  readonly unclaimedAt: number | null;
-  /** Those behind this one; null: from the oldest on. */
-  readonly after: string | null;
-  readonly limit: number;
-}
-
-/** Identifiers of the oldest ended executions. */
-export async function oldestEnded(store: Store, page: OldestEnded): Promise<string[]> {
+/** Identifiers of the oldest ended executions, created before a time where one is given. */
+export async function oldestEnded(
+  store: Store,
+  page: { before: number | null; limit: number },
+): Promise<string[]> {
   let query = store.lists
     .selectFrom("execution")
     .select("id")
@@ -53,20 +45,43 @@ export async function oldestEnded(store: Store, page: OldestEnded): Promise<stri
     .limit(page.limit);
   // Keys grow with time: no look at the rows that are younger.
   if (page.before !== null) query = query.where("key", "<", firstKeyOf(page.before));
-  if (page.after !== null) query = query.where("key", ">", toKey(page.after));
-  const { unclaimedAt } = page;
-  if (unclaimedAt !== null)
-    query = query.where(({ not, exists, selectFrom }) =>
-      not(
+  return (await query.execute()).map(({ id }) => id);
+}
+
+export interface OldExecution {
+  readonly id: string;
+  /** By its key, or signature, a call is known that was sent before. */
+  readonly isClaimed: boolean;
+}
+
+/**
+ * Ended executions that were created before a time, the oldest first.
+ *
+ * @param page `after`: the last one of the page before, or empty; `at`: when a claim has to live
+ */
+export async function listOld(
+  store: Store,
+  page: { before: number; after: string; at: number; limit: number },
+): Promise<OldExecution[]> {
+  let query = store.lists
+    .selectFrom("execution")
+    .select([
+      "id",
+      ({ exists, selectFrom }) =>
         exists(
           selectFrom("execution_claim")
             .select("hash")
             .whereRef("execution_key", "=", "execution.key")
-            .where("expires_at", ">", unclaimedAt),
-        ),
-      ),
-    );
-  return (await query.execute()).map(({ id }) => id);
+            .where("expires_at", ">", page.at),
+        ).as("claimed"),
+    ])
+    .where("ended_at", "is not", null)
+    .where("key", "<", firstKeyOf(page.before))
+    .orderBy("key")
+    .limit(page.limit);
+  if (page.after !== "") query = query.where("key", ">", toKey(page.after));
+  // SQLite says 1, PostgreSQL true.
+  return (await query.execute()).map((row) => ({ id: row.id, isClaimed: Boolean(row.claimed) }));
 }
 
 /** Of all that there are. @param isWanted asked before each part that is counted by itself */

@@ -61,8 +61,6 @@ export interface StoreDialect {
   readonly countedAtOnce: number | null;
   /** The first condition of a list that may look at many rows: ends it once nobody waits for it. */
   whileWanted(): RawBuilder<SqlBool>;
-  /** A column whose index is not to be used: another one of few rows serves the same statement. */
-  unindexed(column: RawBuilder<string>): RawBuilder<string>;
   /** Whether a column contains a text, whatever its case. */
   contains(column: RawBuilder<string>, text: string): RawBuilder<SqlBool>;
   /** So many of a hundred values are at most this one of them, however few there are. */

@@ -18,7 +18,7 @@ import * as sharedLimits from "./0017-shared-limits.ts";
 import * as executionNode from "./0018-execution-node.ts";
 import * as waitingByWebhook from "./0019-waiting-by-webhook.ts";
 import * as recordRows from "./0020-record-rows.ts";
-import * as claimExpiry from "./0021-claim-expiry.ts";
+import * as claimsAndFailures from "./0021-claims-and-failures.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -43,7 +43,7 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0018-execution-node", executionNode.up],
   ["0019-waiting-by-webhook", waitingByWebhook.up],
   ["0020-record-rows", recordRows.up],
-  ["0021-claim-expiry", claimExpiry.up],
+  ["0021-claims-and-failures", claimsAndFailures.up],
 ]);
 
 /** Those that SQLite has no use for, and does not apply. */

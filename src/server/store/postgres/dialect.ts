@@ -7,8 +7,6 @@ export const POSTGRES_DIALECT: StoreDialect = {
   countedAtOnce: 50_000,
   // Reads are ended from outside: by their time, or by whoever asked for them.
   whileWanted: () => sql<SqlBool>`true`,
-  // It knows how many rows each value has.
-  unindexed: (column) => column,
   contains: (column, text) =>
     containsAny(text, (written) => sql<SqlBool>`${column} ~ ${toRegularExpression(written)}`),
   percentile: (value, percent) =>

@@ -8,7 +8,6 @@ export const SQLITE_DIALECT: StoreDialect = {
   countedAtOnce: null,
   // SQLite offers no other way to end a read.
   whileWanted: () => sql<SqlBool>`${sql.raw(GO_ON)}()`,
-  unindexed: (column) => sql<string>`+${column}`,
   contains: (column, text) =>
     containsAny(text, (written) => {
       const like = toLike(written);

@@ -17,6 +17,8 @@ export interface MigrateOptions {
   readonly tell: (line: string) => void;
   /** Aborted once nobody wants it any more. */
   readonly stopping?: AbortSignal | undefined;
+  /** Whether a service uses the file: its release may be the older one. */
+  readonly isServed?: (() => boolean) | undefined;
 }
 
 /**
@@ -25,20 +27,25 @@ export interface MigrateOptions {
  *
  * @param applied names of the migrations that the file has
  * @param connection to the database file; the copy lies beside it
- * @throws StartError where the disk has no room for it
+ * @throws StartError where the disk has no room for it, or a service uses the file
  * @throws the reason of `stopping`
  */
 export async function migrateFile(
   db: Kysely<Schema>,
   applied: readonly string[],
   connection: Database,
-  { tell, stopping = NEVER }: MigrateOptions,
+  { tell, stopping = NEVER, isServed }: MigrateOptions,
 ): Promise<void> {
   const due = listDue(applied);
   const [first] = due;
   if (first === undefined) return;
   if (applied.length === 0) return apply(db, due);
   const path = connection.name;
+  if (isServed?.())
+    throw new StartError(
+      `The database "${path}" is that of an earlier version, whose service runs. Restart the service ` +
+        `with this version first: it brings the database up to date`,
+    );
   const copy = `${path}.before-${first}`;
   // The copy has its name once it is needed: a start that is killed leaves no more than one behind.
   const beside = `${copy}.partial`;

@@ -43,6 +43,8 @@ export interface SqliteOptions {
   readonly listMs?: number;
   /** The service may have it open too: the ledger is left to it, and executions are not read. */
   readonly isBeside?: boolean;
+  /** Whether it has: its tables are then left as they are. */
+  readonly isServed?: () => boolean;
   /** Writes the ledger's rows, where the file system does not do so itself. */
   readonly write?: Write;
   /** Something is wrong with the ledger. @param isLost nobody knows any more what the disk has */
@@ -66,7 +68,7 @@ export interface SqliteOptions {
  * @throws the reason of `stopping`
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { durability, addon, thread, listMs, stopping, tell = () => {} } = options;
+  const { durability, addon, thread, listMs, tell = () => {} } = options;
   const path = fileAt(options.path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
@@ -80,7 +82,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   opened.defer(() => void connection.close());
   const rows = new Kysely<Schema>({ dialect: new FileDialect(connection) });
   opened.defer(() => rows.destroy());
-  await migrateFile(rows, applied, connection, { tell, stopping }).catch((error: unknown) => {
+  await migrateFile(rows, applied, connection, { ...options, tell }).catch((error: unknown) => {
     throw toOpeningError(path, error);
   });
   const reader = opened.use(openReader(thread, file, listMs));
