@@ -242,13 +242,15 @@ describe("the log of an execution that runs", { skip: target.skip ?? false }, ()
     const url = `${session.service.url}/api/latest/execution/events`;
     const leaving = new AbortController();
     const { signal } = leaving;
-    for (let open = 0; open < 5; open += 1)
-      assert.equal((await fetch(url, { headers, signal })).status, 200);
+    // Held, or the runtime may end what nobody reads.
+    const open: Response[] = [];
+    while (open.length < 5) open.push(await fetch(url, { headers, signal }));
     const ran = run(["flow", "run", "paced", "--log", "--input", JSON.stringify([gate.url])]);
     await ran.until(/^You have 5 event streams open already.*\nThe log cannot be followed: .*\n$/);
     gate.open();
     assert.equal(await ran.code, 0, ran.stderr);
     assert.match(ran.stderr, /end\n\S+ info {2}line 0\n\S+ warn {2}last \[2J\n$/);
+    assert.deepEqual(new Set(open.map(({ status }) => status)), new Set([200]));
     leaving.abort();
     session.service.pin(false);
   });
