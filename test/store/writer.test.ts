@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 import { startWriter } from "../../src/server/store/sqlite/writer.ts";
 import type { Store } from "../../src/server/store/store.ts";
+import { StoreError } from "../../src/server/store/store-error.ts";
 import { connectionsByMonth, countConnection } from "../../src/server/store/connection-usage.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
 import type { Unit } from "../../src/server/store/statement.ts";
@@ -49,6 +50,24 @@ test("a sync that has failed is told at once: the next one would succeed", async
   assert.deepEqual(told, []);
   await assert.rejects(writer.sync(), { code: "SQLITE_IOERR_FSYNC" });
   assert.deepEqual(told, ["SQLITE_IOERR_FSYNC"]);
+});
+
+test("a sync that has failed ends the service, and of a command beside it its act alone", async () => {
+  const failed = new StoreError({
+    kind: "unavailable",
+    code: "SQLITE_IOERR_FSYNC",
+    message: "EIO",
+  });
+  for (const isBeside of [false, true]) {
+    const told: [Error, boolean][] = [];
+    const writer = startWriter(thread);
+    const path = join(folder, "unsynced.db");
+    const file = { path, durability: "full", addon: null, thread } as const;
+    const onDamage = (error: Error, isLost: boolean) => void told.push([error, isLost]);
+    await using _store = await openSqliteStore({ ...file, writer, isBeside, onDamage });
+    writer.onUnsynced(failed);
+    assert.deepEqual(told, isBeside ? [] : [[failed, true]]);
+  }
 });
 
 test("units that arrive together share commits, and each is there afterwards", async () => {

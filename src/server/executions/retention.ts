@@ -11,8 +11,8 @@ import {
   deleteExecutions,
   deleteOldRefusals,
   hasOlder,
-  newestBefore,
   listOld,
+  newestBefore,
   oldestEnded,
 } from "../store/retention.ts";
 
