@@ -6,7 +6,13 @@ import { all, openSession, PASSWORD_LINE, type Session } from "./session.ts";
 
 /** The recipes for senders that sign, typed as they stand on the page. */
 
-const RECIPES = ["GitHub", "Stripe", "A slash command of Slack", "Any other signature"];
+const RECIPES = [
+  "GitHub",
+  "Stripe",
+  "A slash command of Slack",
+  "A sender that asks with GET first",
+  "Any other signature",
+];
 
 const sections = findPage("recipes")!.text.split(/^## /m);
 
@@ -98,6 +104,18 @@ describe("the recipes for signatures", { skip: openTarget().skip ?? false }, () 
       text: "ada deploys shop now",
     });
     await refusedWithout("deploy");
+  });
+
+  test("Meta: its challenge is answered, and nothing that is not signed", async () => {
+    const secret = "an-app-secret-of-meta";
+    await follow("A sender that asks with GET first", secret);
+    const url = `${session.service.url}/api/latest/webhook/meta/call`;
+    const asked = await fetch(`${url}?hub.mode=subscribe&hub.challenge=1158201444`);
+    assert.deepEqual([asked.status, await asked.text()], [200, "1158201444"]);
+    const sent = await session.run(["call", "meta", "-d", "{}"]);
+    assert.match(all(sent), /401/);
+    const event = await sign("meta", '{"entry": []}', secret);
+    assert.deepEqual(JSON.parse(event), { received: { entry: [] } });
   });
 
   test("a scheme of its own", async () => {

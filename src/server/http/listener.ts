@@ -1,13 +1,8 @@
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { readCertificate } from "../config/certificate.ts";
 import { openProxyTrust, peerOf } from "../access/client-address.ts";
@@ -20,9 +15,11 @@ import type { RequestError } from "../../shared/errors.ts";
 import { toLogText, type Log } from "../../shared/log.ts";
 import { createApp, respondInternal, sendInternal, type AppDeps } from "./app.ts";
 import { mostConnections, shareConnections, type OpenConnections } from "./connections.ts";
+import { lingerUnread } from "./linger.ts";
 import { openRareLine } from "./rare-line.ts";
 import { refuseTarget } from "./request-target.ts";
 import { boundUnread } from "./unread-answers.ts";
+import { closeSilent } from "./silent.ts";
 import { answerUnparsed } from "./unparsed-request.ts";
 import { watchCertificate } from "./certificate-watch.ts";
 import { boundUnderWay } from "./under-way.ts";
@@ -73,7 +70,7 @@ export async function listen(
       warn({ client }, "Answers that are not read take too much memory: a connection was closed"),
   );
   const answerBounded = boundUnderWay((incoming, outgoing) => {
-    outgoing.on("prefinish", onPrefinish);
+    outgoing.on("prefinish", lingerUnread);
     const refused = refuseTarget(incoming, outgoing, localNames);
     if (refused !== null) return noteRefusal(peerOf(incoming.socket), refused);
     const answered = app.call(incoming, outgoing) ?? handle(incoming, outgoing);
@@ -131,45 +128,13 @@ const LIMITS = {
   maxHeaderSize: 16 * 1024,
 };
 
-/** How long, and how much, a client may still send after its answer; milliseconds and bytes. */
-const LINGER = { ms: 500, bytes: 4 * 1024 * 1024, pollMs: 25 };
-
-function onPrefinish(this: ServerResponse): void {
-  if (!this.req.complete) linger(this.req);
-}
-
-/**
- * Reads what a client still sends of a body that nobody wants: long enough that it sees its
- * answer, and not to the end of it, which may never come.
- */
-function linger(incoming: IncomingMessage): void {
-  const { socket } = incoming;
-  const mostBytes = socket.bytesRead + LINGER.bytes;
-  const until = performance.now() + LINGER.ms;
-  const close = socket.destroySoon;
-  // Closed at once, with bytes on their way to it, it would be reset before the answer is read.
-  socket.destroySoon = () => void socket.end();
-  incoming.resume();
-  const timer = setInterval(() => {
-    const isOver = socket.bytesRead > mostBytes || performance.now() > until;
-    if (!incoming.complete && !socket.destroyed && !isOver) return;
-    clearInterval(timer);
-    socket.destroySoon = close;
-    if (!incoming.complete) socket.destroy();
-    else if (socket.writableEnded) socket.destroySoon();
-  }, LINGER.pollMs);
-}
-
 /** A client that takes nothing of its answer for so long is let go, in milliseconds. */
 const STALLED_MS = 30_000;
 
 function limit(server: Server): Server {
   // All of them count: a header that is dropped would be one that nobody has checked.
   server.maxHeadersCount = 0;
-  // A connection without anything to send may be silent: its caller waits.
-  server.setTimeout(STALLED_MS, (socket: Socket) => {
-    if (socket.writableLength > 0) socket.destroy();
-  });
+  closeSilent(server, STALLED_MS);
   return server;
 }
 

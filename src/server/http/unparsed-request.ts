@@ -3,7 +3,9 @@ import type { Socket } from "node:net";
 import { RequestError, toProblem } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import { peerOf } from "../access/client-address.ts";
-import { REQUEST_ID } from "../request/trace.ts";
+import { refuseRest, stopped } from "../request/body.ts";
+import { REQUEST_ID, requestIdOf } from "../request/trace.ts";
+import { isLingering } from "./linger.ts";
 import { PROBLEM_HEADERS } from "./request-target.ts";
 
 /** What the runtime's parser tells of a request that it cannot read. */
@@ -21,7 +23,8 @@ interface ParserLimits {
 }
 
 /**
- * Answers what is no request, or too large or too slow to become one, and closes its connection.
+ * Answers what is no request, or too large or too slow to become one, and closes its connection. What
+ * stands within a body or behind it takes no answer's place: that to the request itself is the last.
  *
  * @param note is told those whose head was not read, with the address of the other end
  */
@@ -30,14 +33,36 @@ export function answerUnparsed(
   limits: ParserLimits,
   note: (peer: string, refused: RequestError) => void,
 ): void {
+  // The parser tells of each piece that comes behind what it cannot read.
+  const told = new WeakSet<Socket>();
   server.on("clientError", (error: ParseError, socket: Socket) => {
     if (!isOfParser(error)) return void socket.destroy();
+    if (isLingering(socket)) return void socket.end();
+    if (told.has(socket)) return;
+    told.add(socket);
     const refused = refusalOf(error, limits);
     const answer = findAnswer(socket);
-    if (answer === null) note(peerOf(socket), refused);
-    if (socket.writable && answer?.headersSent !== true) socket.write(toAnswer(refused));
-    socket.destroySoon();
+    if (answer === null) {
+      note(peerOf(socket), refused);
+      return writeLast(socket, refused, newId());
+    }
+    if (answer.req.complete) note(peerOf(socket), refused);
+    else refuseBody(answer, socket, toBodyRefusal(error, refused));
+    answer.shouldKeepAlive = false;
+    answer.once("finish", () => socket.destroySoon());
   });
+}
+
+/** Whoever reads it answers; where nobody does, its caller is not to wait for what cannot come. */
+function refuseBody({ req, headersSent }: ServerResponse, socket: Socket, refused: RequestError) {
+  if (refuseRest(req, refused)) return;
+  if (headersSent) socket.destroySoon();
+  else writeLast(socket, refused, requestIdOf(req));
+}
+
+function writeLast(socket: Socket, refused: RequestError, requestId: string): void {
+  if (socket.writable) socket.write(toAnswer(refused, requestId));
+  socket.destroySoon();
 }
 
 /** What is written within a handshake of TLS that does not go on would wait for its end for ever. */
@@ -45,11 +70,8 @@ function isOfParser({ code }: ParseError): boolean {
   return /^HPE_|^ERR_HTTP_/.test(code);
 }
 
-/**
- * The answer to a request whose head was read: of that request somebody knows already, and what
- * stands within an answer that has begun would be read as a part of it.
- */
-function findAnswer(socket: Socket): ServerResponse | null {
+/** The answer that is under way on a connection, to a request whose head was read. */
+export function findAnswer(socket: Socket): ServerResponse | null {
   return (Reflect.get(socket, "_httpMessage") as ServerResponse | null | undefined) ?? null;
 }
 
@@ -76,6 +98,12 @@ function refusalOf(error: ParseError, limits: ParserLimits): RequestError {
   }
 }
 
+function toBodyRefusal(error: ParseError, refused: RequestError): RequestError {
+  if (refused.code !== "bad_request") return refused;
+  if (error.code === "HPE_INVALID_EOF_STATE") return stopped();
+  return new RequestError("bad_body", `The body cannot be read: ${error.reason ?? error.message}`);
+}
+
 /** The first byte of a handshake of TLS, and how HTTP/2 begins. */
 const [HANDSHAKE, PREFACE] = [0x16, "PRI * HTTP/2"];
 
@@ -87,12 +115,12 @@ function describe({ rawPacket = Buffer.alloc(0), reason, message }: ParseError):
   return `What came is no request of HTTP/1.1: ${reason ?? message}`;
 }
 
-function toAnswer(refused: RequestError): string {
+function toAnswer(refused: RequestError, requestId: string): string {
   const { status } = refused;
   const problem = JSON.stringify(toProblem(refused, "/"));
   const headers = {
     ...PROBLEM_HEADERS,
-    [REQUEST_ID]: newId(),
+    [REQUEST_ID]: requestId,
     date: new Date().toUTCString(),
     connection: "close",
     "content-length": String(Buffer.byteLength(problem)),

@@ -13,7 +13,7 @@ export const OF_WEBHOOK = {
   flowhook_calls_total: {
     type: "counter",
     labels: ["webhook", "status"],
-    help: "Answers of the call endpoint, by class of status (2xx), those of preflights among them; webhook is empty where there is none of the name",
+    help: "Answers of the call endpoint, by class of status (2xx), those of preflights among them, and as 4xx callers that were gone before; webhook is empty where there is none of the name",
   },
   flowhook_call_duration_seconds: {
     type: "histogram",

@@ -49,6 +49,18 @@ export function openBodies(
   };
 }
 
+/**
+ * Tells who reads a body, now or later, that nothing more will come of it, and why.
+ *
+ * @returns whether somebody does now: that one answers
+ */
+export function refuseRest(incoming: ReadRequest, refused: RequestError): boolean {
+  const reading = incoming[READING];
+  if (reading === undefined) keepRefusal(incoming, refused);
+  reading?.fail(refused);
+  return reading !== undefined && reading !== null;
+}
+
 /** Lets go of a body that nobody reads, as it comes: small chunks that wait cost memory. */
 export function discardBody(incoming: IncomingMessage): void {
   if (hasBody(incoming)) incoming.resume();
@@ -116,8 +128,12 @@ const REFUSED = Symbol("refused");
 /** A request whose body is read, and was; null: it has been. */
 interface ReadRequest extends IncomingMessage {
   [READING]?: Reading | null;
-  /** Not the error: its stack would keep what was read of the body, as long as the request. */
   [REFUSED]?: Pick<RequestError, "code" | "message" | "headers">;
+}
+
+/** Not the error: its stack would keep what was read of the body, as long as the request. */
+function keepRefusal(incoming: ReadRequest, { code, message, headers }: RequestError): void {
+  incoming[REFUSED] = { code, message, headers };
 }
 
 /**
@@ -147,7 +163,7 @@ function onStop(this: ReadRequest): void {
   this[READING]?.fail(stopped());
 }
 
-function stopped(): RequestError {
+export function stopped(): RequestError {
   return new RequestError("bad_body", "The client stopped before the end of the body");
 }
 
@@ -195,8 +211,7 @@ class Reading {
   }
 
   fail(error: RequestError): void {
-    const { code, message, headers } = error;
-    this.#incoming[REFUSED] = { code, message, headers };
+    keepRefusal(this.#incoming, error);
     this.#settle();
     this.#reject(error);
   }

@@ -203,9 +203,9 @@ export function respondPreflight(headers: Record<string, string>): Reply {
   return { status: 204, headers: { "cache-control": "no-store", ...headers }, body: null };
 }
 
-/** The client is gone: nobody reads this. */
+/** The client is gone: nobody reads this, and it counts as no success. The status is nginx's for it. */
 export function respondNobody(): Reply {
-  return { status: 204, headers: {}, body: null };
+  return { status: 499, headers: {}, body: null };
 }
 
 /** Whether it was the login or the key: the same answer (section 7; contract, number 4). */
