@@ -40,11 +40,18 @@ for (const [type, { make, change }] of Object.entries(TYPES)) {
     const tag = patched.headers.get("etag")!;
     assert.notEqual(tag, old);
     assert.equal((await service.want(200, "GET", path)).headers.get("etag"), tag);
+    const weak = { "if-match": `"1", W/${tag}` };
+    const { headers: answered } = await service.want(200, "PATCH", path, {
+      body: change,
+      headers: weak,
+    });
+    const latest = answered.get("etag")!;
+    await service.want(412, "PATCH", path, { body: change, headers: { "if-match": 'W/"1"' } });
     const headers = { "if-match": old };
     const refused = await service.want(412, "PATCH", path, { body: change, headers });
     assert.equal(refused.code, "changed_meanwhile");
     await service.want(412, "DELETE", path, { headers });
-    assert.equal((await service.want(200, "GET", path)).headers.get("etag"), tag);
+    assert.equal((await service.want(200, "GET", path)).headers.get("etag"), latest);
     await service.want(200, "PATCH", path, { body: change, headers: { "if-match": "*" } });
     await service.want(204, "DELETE", path);
     await service.want(404, "GET", path);

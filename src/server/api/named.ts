@@ -11,10 +11,15 @@ export function toEtag(row: { modified_at: number }): string {
   return `"${row.modified_at}"`;
 }
 
-/** @throws RequestError changed_meanwhile where If-Match names another state */
+/**
+ * A proxy that compresses an answer makes its tag weak; the state that it names is the same.
+ *
+ * @throws RequestError changed_meanwhile where If-Match names another state
+ */
 export function requireMatch(row: { modified_at: number }, ifMatch: string | null): void {
   if (ifMatch === null || ifMatch.trim() === "*") return;
-  if (ifMatch.split(",").some((tag) => tag.trim() === toEtag(row))) return;
+  const tags = ifMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  if (tags.includes(toEtag(row))) return;
   throw changedMeanwhile();
 }
 
