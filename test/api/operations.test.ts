@@ -57,6 +57,25 @@ test("a refusal names the permission that is missing", async () => {
   }
 });
 
+test("settings belong to no project: a role for one project reaches none of them", async () => {
+  const { json } = await service.want(201, "POST", "/project", { body: { name: "Narrow" } });
+  const project_id = memberOf(json, "id");
+  const permissions = Object.keys(ASKS).map((permission) => ({ permission, project_id }));
+  await service.want(201, "POST", "/role", {
+    body: { name: "narrow", permissions, propagate: true },
+  });
+  await openWebhook(service, "narrow", { flow: "operate", role: "narrow", project_id });
+  for (const [permission, ask] of Object.entries(ASKS)) {
+    const { refused } = outputOf(await runWebhook(service, "narrow", ask));
+    if (permission.startsWith("setting."))
+      assert.match(
+        String(refused),
+        new RegExp(`lacks the permission "${permission}".*all projects`),
+      );
+    else assert.equal(refused, undefined, permission);
+  }
+});
+
 test("a secret is given only to a flow that declares it", async () => {
   const ask = (name: string) => runWebhook(service, "secret.use", { operation: "secret", name });
   assert.deepEqual(outputOf(await ask("DECLARED")), { gave: "value of DECLARED" });

@@ -169,11 +169,14 @@ export class Operations {
   /** @throws OperationError */
   async #requirePermission(row: ExecutionRow, permission: Permission): Promise<void> {
     const grants = await grantsOf(this.#options.store, row);
-    if (isAllowed(grants, permission, row.project_id)) return;
+    const isOfSettings = permission.startsWith("setting.");
+    // Settings are in no project, so a grant for the execution's does not reach them.
+    if (isAllowed(grants, permission, isOfSettings ? undefined : row.project_id)) return;
+    const where = isOfSettings ? " for all projects" : "";
     const hint =
       row.role_id === null && row.acts_for === null
         ? "it was started without a role"
-        : 'its role does not allow it, or has "propagate" unset';
+        : `its role does not allow it${where}, or has "propagate" unset`;
     throw new OperationError(`The execution lacks the permission "${permission}": ${hint}`);
   }
 }
