@@ -11,6 +11,7 @@ import {
 } from "../server/executions/operation-checks.ts";
 import { toEndingText, type Outcome } from "../server/executions/outcome.ts";
 import type { Flow } from "../server/flows/catalog.ts";
+import { toResourceName } from "../shared/resource-name.ts";
 import {
   MAX_SETTING_BYTES,
   type OperationAnswer,
@@ -45,8 +46,9 @@ export interface TrialSurroundings {
 export async function operateInTrial(
   surroundings: TrialSurroundings,
   execution: TrialExecution,
-  request: OperationRequest,
+  asked: OperationRequest,
 ): Promise<OperationAnswer> {
+  const request = { ...asked, name: toResourceName(asked.name) };
   try {
     return { ok: true, value: await perform(surroundings, execution, request) };
   } catch (error) {

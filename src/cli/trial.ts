@@ -7,6 +7,7 @@ import type { Flow } from "../server/flows/catalog.ts";
 import { openLimit } from "../server/flows/limit.ts";
 import type { Flows } from "../server/flows.ts";
 import { newExecutionId } from "../shared/id.ts";
+import { toResourceName } from "../shared/resource-name.ts";
 import type { FlowSpec, Job, LogLine } from "../shared/wire/protocol.ts";
 import type { TrialRequest, TrialResult } from "../shared/wire/trial.ts";
 import {
@@ -45,17 +46,22 @@ interface Trial {
 /** What one execution of a test is given. */
 type Given = Pick<Job, "input_value" | "raw_body" | "base_url" | "target">;
 
+/** With the names as a service keeps them. */
+function toNamed(values: Readonly<Record<string, string>>): [name: string, value: string][] {
+  return Object.entries(values).map(([name, value]) => [toResourceName(name), value]);
+}
+
 async function runTrial(trial: Trial): Promise<TrialResult> {
   const { config, flows, limitAt, request } = trial;
   const { input_value, raw_body, origin: base_url, target_end } = request;
   const flow = findFlow(trial);
   const target = `/api/latest/webhook/${encodeURIComponent(flow.name)}/call${target_end}`;
-  const settings = new Map(Object.entries(request.settings));
+  const settings = new Map(toNamed(request.settings));
   const children: Promise<Outcome>[] = [];
   const lines: LogLine[] = [];
   const given = { input_value, raw_body, base_url, target };
   const surroundings: TrialSurroundings = {
-    secrets: request.secrets,
+    secrets: Object.fromEntries(toNamed(request.secrets)),
     settings,
     limits: {
       max_input_bytes: config.MAX_BODY_BYTES,

@@ -47,6 +47,22 @@ test("H5: what fits a filter is cancelled at once, what runs and what waits, and
     assert.equal(memberOf(await endedExecution(service, id), "status"), "ENDED_SUCCESS");
 });
 
+test("a filter takes a name in any form of Unicode", async () => {
+  await openWebhook(service, "Büro", { flow: "paced" });
+  await using gate = await openGate();
+  const path = encodeURIComponent("Büro");
+  const id = await start(path, gate.url);
+  await gate.arrived;
+  const webhook = "Büro".normalize("NFD");
+  const query = `webhook=${encodeURIComponent(webhook)}`;
+  const { json } = await service.want(200, "GET", `/execution?${query}`);
+  assert.deepEqual(
+    itemsOf(json).map((item) => item["id"]),
+    [id],
+  );
+  assert.deepEqual(await cancel({ webhook }), { matched: 1, cancelled: 1 });
+});
+
 test("H5: a family that goes on starting others ends with one call", async () => {
   await openWebhook(service, "family", { flow: "family", role: "webhook" });
   const id = await (await callWebhook(service, "family", {})).text();

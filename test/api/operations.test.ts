@@ -95,6 +95,25 @@ test("a setting is JSON; one that is not there is null; a name that cannot be on
   }
 });
 
+test("names in operations are trimmed and made NFC, as those of resources are", async () => {
+  const name = "  Büro\u00a0".normalize("NFD");
+  const set = { operation: "set_setting", name, value: "of a flow" };
+  assert.deepEqual(outputOf(await runWebhook(service, "setting.write", set)), { gave: null });
+  const read = { operation: "setting", name };
+  assert.deepEqual(outputOf(await runWebhook(service, "setting.read", read)), {
+    gave: "of a flow",
+  });
+  const { json } = await service.want(200, "GET", `/setting/${encodeURIComponent("Büro")}`);
+  assert.equal(memberOf(json, "value"), "of a flow");
+  await service.want(204, "DELETE", `/setting/${encodeURIComponent("Büro")}`);
+  const secret = { operation: "secret", name: " DECLARED" };
+  const given = outputOf(await runWebhook(service, "secret.use", secret));
+  assert.deepEqual(given, { gave: "value of DECLARED" });
+  const blank = { operation: "set_setting", name: "   ", value: 1 };
+  const { refused } = outputOf(await runWebhook(service, "setting.write", blank));
+  assert.match(String(refused), /expected at least 1 character/);
+});
+
 test("a child has the permissions, the project and the mode of its parent", async () => {
   const project = await service.want(201, "POST", "/project", { body: { name: "Family" } });
   const project_id = memberOf(project.json, "id");

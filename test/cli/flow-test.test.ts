@@ -90,7 +90,7 @@ import wrong from "./wrong.ts";
 
 test("secrets, settings and log", async () => {
   const result = await testFlow(order, { json: { quantity: 2 } }, {
-    secrets: { SHOP: "hush" }, settings: { discount: 0.1, last: null },
+    secrets: { SHOP: "hush" }, settings: { " discount": 0.1, last: null },
   });
   assert.deepEqual(result, {
     status: "ENDED_SUCCESS", status_message: null,

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { toIso } from "../../shared/clock.ts";
 import { listAudit, type AuditRow } from "../store/workspace.ts";
 import { fromNumberCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
-import { text } from "./parameters.ts";
+import { resourceName, text } from "./parameters.ts";
 import { defineRoute } from "./route.ts";
 
 function toEntry(row: AuditRow): AuditEntry {
@@ -34,9 +34,9 @@ export const getAudit = defineRoute({
   query: v.strictObject({
     limit: PAGE_QUERY.limit,
     cursor: PAGE_QUERY.cursor,
-    user_name: text("Name of the user who did it"),
+    user_name: resourceName("Name of the user who did it"),
     action: text("As `webhook.create`"),
-    target: text("Name or id of what was acted on"),
+    target: resourceName("Name or id of what was acted on"),
   }),
   answer: listOf(AUDIT_ENTRY),
   async act(api, { query }) {

@@ -14,7 +14,7 @@ import { findRole, listRoles } from "../store/people.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { fromIdCursor, fromNumberCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
-import { executionId, listOfValues, searched, text, time } from "./parameters.ts";
+import { executionId, listOfValues, resourceName, searched, text, time } from "./parameters.ts";
 import { findRoleId, findUserId } from "./filter-names.ts";
 import { defineRoute } from "./route.ts";
 
@@ -43,8 +43,8 @@ export const getExecutions = defineRoute({
   query: v.strictObject({
     ...PAGE_QUERY,
     status: listOfValues(STATUSES, "One status, or several joined by commas"),
-    webhook: text("Name of the webhook that was called"),
-    flow: text("Name of the flow"),
+    webhook: resourceName("Name of the webhook that was called"),
+    flow: resourceName("Name of the flow"),
     project_id: text("Id of the project"),
     parent_id: executionId("The execution that started them"),
     replay_of: executionId("The execution that they run again"),

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { isId } from "../../shared/id.ts";
+import { toResourceName } from "../../shared/resource-name.ts";
 
 /**
  * Parameters of queries: texts that stand for numbers, flags, times and lists. The metadata is what
@@ -8,6 +9,11 @@ import { isId } from "../../shared/id.ts";
 
 export function text(description: string) {
   return v.optional(v.pipe(v.string(), v.description(description)));
+}
+
+/** The name of a resource, as it is kept. */
+export function resourceName(description: string) {
+  return v.optional(v.pipe(v.string(), v.description(description), v.transform(toResourceName)));
 }
 
 /** What is looked for: no text that is found is nearly as long. */

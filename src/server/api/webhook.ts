@@ -32,7 +32,7 @@ import { requireInputCheck } from "./input-check-member.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { invalidFields, MOST_FIELDS } from "./field-errors.ts";
 import { describeMissing } from "./missing.ts";
-import { flag, searched, text } from "./parameters.ts";
+import { flag, resourceName, searched } from "./parameters.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { defineRoute } from "./route.ts";
 import {
@@ -50,7 +50,7 @@ export const getWebhooks = defineRoute({
   needs: "webhook.read",
   query: v.strictObject({
     ...PAGE_QUERY,
-    flow: text("Name of the flow"),
+    flow: resourceName("Name of the flow"),
     is_enabled: v.optional(flag("Whether it answers calls")),
     text: searched("What the name or the description contains, in any case"),
   }),

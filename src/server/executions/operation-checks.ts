@@ -1,4 +1,4 @@
-import { findNameError } from "../../shared/resource-name.ts";
+import { findNameError, toResourceName } from "../../shared/resource-name.ts";
 import type { OperationAnswer, OperationRequest } from "../../shared/wire/protocol.ts";
 import { findValueError, type ValueJob } from "./value.ts";
 
@@ -30,7 +30,7 @@ export function requireValue(job: ValueJob): void {
 
 /** @throws OperationError where the running version does not declare the secret */
 export function requireDeclared(declared: readonly string[], name: string): void {
-  if (declared.includes(name)) return;
+  if (declared.some((one) => toResourceName(one) === name)) return;
   throw new OperationError(
     `The flow does not declare it. Add permissions: { secrets: [${JSON.stringify(name)}] }`,
   );

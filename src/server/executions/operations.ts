@@ -3,6 +3,7 @@ import { isAllowed } from "../access/permission.ts";
 import type { SecretBox } from "../access/secret-box.ts";
 import type { Flow } from "../flows/catalog.ts";
 import { now } from "../../shared/clock.ts";
+import { toResourceName } from "../../shared/resource-name.ts";
 import {
   MAX_SETTING_BYTES,
   type OperationAnswer,
@@ -50,7 +51,8 @@ export class Operations {
     this.#options = options;
   }
 
-  async answer(execution: ActiveExecution, request: OperationRequest): Promise<OperationAnswer> {
+  async answer(execution: ActiveExecution, asked: OperationRequest): Promise<OperationAnswer> {
+    const request = { ...asked, name: toResourceName(asked.name) };
     try {
       return { ok: true, value: await this.#perform(execution, request) };
     } catch (error) {

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { toResourceName } from "../resource-name.ts";
 import type { Read } from "./read.ts";
 import { COUNT, MAYBE_TEXT, MAYBE_TIME, TEXT, TIME } from "./scalar.ts";
 import { STATUSES, UNENDED } from "./status.ts";
@@ -88,8 +89,10 @@ export const REPLAY = v.strictObject({
 
 const CANCEL_FILTER = v.pipe(
   v.strictObject({
-    webhook: v.optional(v.string("expected the name of a webhook")),
-    flow: v.optional(v.string("expected the name of a flow")),
+    webhook: v.optional(
+      v.pipe(v.string("expected the name of a webhook"), v.transform(toResourceName)),
+    ),
+    flow: v.optional(v.pipe(v.string("expected the name of a flow"), v.transform(toResourceName))),
     status: v.optional(v.picklist(UNENDED, `expected ${UNENDED.join(" or ")}`)),
     parent_id: v.optional(v.string("expected the id of an execution")),
   }),
