@@ -114,7 +114,19 @@ const LOGINS: readonly Mistake[] = [
     headers: FORM,
     status: 400,
     says: ["It is a form", '{"name": "value"}'],
+    hides: ["hunt"],
   },
+  ...['{"password":hunter2}', '{"password":"hunter2}', '{"password":"x","a"hunter2}'].map(
+    (text) => ({
+      method: "POST",
+      path: "/auth/login",
+      token: null,
+      text,
+      status: 400,
+      says: ["The body is not JSON: ", " at line 1, column "],
+      hides: ["hunt", "nter", "ter2"],
+    }),
+  ),
   {
     method: "POST",
     path: "/auth/login",
@@ -181,7 +193,7 @@ const BODIES: readonly Mistake[] = [
     path: "/webhook",
     text: '{"name": "orders",}',
     status: 400,
-    says: ["line 1 column 19"],
+    says: ["line 1, column 19"],
   },
   { method: "POST", path: "/webhook", text: "@body.json", status: 400, says: ["not JSON", "curl"] },
   {

@@ -1,11 +1,11 @@
 import type { GenericSchema } from "valibot";
 import type { CarriedWebhook } from "../../shared/contract/webhook-document.ts";
 import { RequestError } from "../../shared/errors.ts";
-import { findTooDeep } from "../../shared/json-text.ts";
 import { parseExactly } from "../../shared/parse-exactly.ts";
 import { MAX_DEPTH } from "../../shared/wire/protocol.ts";
 import { decodeText } from "../request/body.ts";
 import type { JobOwner } from "../request/job-thread.ts";
+import { parseJson } from "../request/json.ts";
 import { membersOf } from "../request/json-members.ts";
 
 /** The JSON bodies of management requests: what is large is not parsed in the HTTP loop. */
@@ -47,13 +47,10 @@ export function toText(bytes: Uint8Array): string {
 
 /** @throws RequestError bad_body */
 export function parseBody(text: string): unknown {
-  if (findTooDeep(text, DEEPEST) >= 0)
-    throw new RequestError("bad_body", `The body is nested deeper than ${DEEPEST} levels`);
   try {
-    return parseExactly(text);
+    return parseJson(text, DEEPEST);
   } catch (error) {
-    const { message } = error as Error;
-    throw new RequestError("bad_body", `The body is not JSON: ${message}${adviseOn(text)}`);
+    throw new RequestError("bad_body", `${(error as Error).message}${adviseOn(text)}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { RequestError } from "../../shared/errors.ts";
 import { readForm } from "../request/form.ts";
 import { membersOf, type JsonMember } from "../request/json-members.ts";
 import { isJson } from "../../shared/json-text.ts";
-import { parseJson } from "./json.ts";
+import { parseJson } from "../request/json.ts";
 import { KEY } from "./target.ts";
 import { parseYaml } from "./yaml.ts";
 

@@ -1,6 +1,6 @@
 import { CORE_SCHEMA, load, YAMLException } from "js-yaml";
 import { RequestError } from "../../shared/errors.ts";
-import { describePosition, MAX_DEPTH } from "./position.ts";
+import { describePosition, MAX_DEPTH } from "../request/position.ts";
 
 /** Aliases in one document; js-yaml alone leaves them unlimited. */
 const MAX_ALIASES = 100;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseJson } from "../../src/server/webhooks/json.ts";
+import { parseJson } from "../../src/server/request/json.ts";
 
 const FAULTS: readonly [string, string, string][] = [
   ["a comma too many", '{"a":1,}', "line 1, column 8"],

@@ -4,12 +4,13 @@ import { parseExactly } from "../../shared/parse-exactly.ts";
 import { describePosition, MAX_DEPTH } from "./position.ts";
 
 /**
- * Parses a body as JSON (RFC 8259); a byte order mark at the start is passed over.
+ * Parses a body as JSON (RFC 8259); a byte order mark at the start is passed over. What is wrong is
+ * said without the words of V8, which repeat what stands around it: it may be a password.
  *
  * @throws RequestError bad_body naming line and column
  */
-export function parseJson(text: string): unknown {
-  requireShallow(text);
+export function parseJson(text: string, deepest = MAX_DEPTH): unknown {
+  requireShallow(text, deepest);
   try {
     return parseExactly(text.startsWith("\uFEFF") ? text.slice(1) : text);
   } catch (error) {
@@ -24,12 +25,12 @@ export function parseJson(text: string): unknown {
 }
 
 /** Nothing deep is ever parsed. */
-function requireShallow(text: string): void {
-  const at = findTooDeep(text, MAX_DEPTH);
+function requireShallow(text: string, deepest: number): void {
+  const at = findTooDeep(text, deepest);
   if (at < 0) return;
   throw new RequestError(
     "bad_body",
-    `The body is nested deeper than ${MAX_DEPTH} levels at ${describePosition(text, at)}`,
+    `The body is nested deeper than ${deepest} levels at ${describePosition(text, at)}`,
   );
 }
 
