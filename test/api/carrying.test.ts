@@ -173,7 +173,7 @@ test("an import that fails anywhere changes nothing", async () => {
     [422, `${head}${good}  - { name: bad, flow: echo, is_enabled: true }\n`, "is_enabled"],
     [422, `${head}${good}  - { name: bad, flow: echo, key: a }\n`, "key"],
     [422, "format: flowhook/export/v9\nwebhooks: []\n", "format"],
-    [422, "[]", "format"],
+    [422, "[]", "expected an object, found a list"],
     [400, "a: [", "YAML"],
     [400, `a: &a [1]\nb: [${"*a,".repeat(50)}]\n`, "alias"],
     [400, "a: !!js/function 1\n", "tag"],

@@ -242,6 +242,29 @@ test("a webhook is in a project or in a bundle, and points to what is there", as
   }
 });
 
+test("a list is no object, wherever one is expected", async () => {
+  const message = "expected an object, found a list";
+  await service.want(201, "POST", "/webhook", { body: { name: "unlisted", flow: "echo" } });
+  for (const member of ["limits", "response_headers", "cors", "idempotency"])
+    for (const list of [[], ["X-Frame-Options: DENY"]]) {
+      const body = { [member]: list };
+      const made = { name: "listed", flow: "echo", ...body };
+      const webhooks = [made, { ...made, name: "unlisted" }];
+      const text = JSON.stringify({ format: "flowhook/export/v2", webhooks });
+      for (const [method, path, request, field] of [
+        ["POST", "/webhook", { body: made }, member],
+        ["PATCH", "/webhook/unlisted", { body }, member],
+        ["POST", "/import?conflicts=replace", { text }, `webhooks.0.${member}`],
+      ] as const) {
+        const { json } = await service.want(422, method, path, request);
+        assert.deepEqual((json as { errors: unknown[] }).errors[0], { field, message }, path);
+      }
+    }
+  const rate = { body: { limits: { rate: [] } } };
+  const { json } = await service.want(422, "PATCH", "/webhook/unlisted", rate);
+  assert.deepEqual((json as { errors: unknown }).errors, [{ field: "limits.rate", message }]);
+});
+
 test("bodies: not JSON is 400, too large 413, another method 405, an unknown path 404", async () => {
   const json = { "content-type": "application/json" };
   const bad = await service.want(400, "POST", "/project", { text: "{", headers: json });

@@ -18,9 +18,8 @@ export function check<const Schema extends v.GenericSchema>(
   value: unknown,
   what = "The body",
 ): v.InferOutput<Schema> {
-  // Lists have members too, so that schemas of objects take them for such.
-  if (Array.isArray(value) && "entries" in schema)
-    throw invalidFields([{ field: "", message: "expected an object, found a list" }], what);
+  const lists = findLists(optionsOf(schema), value, []);
+  if (lists.length > 0) throw invalidFields(lists.slice(0, MOST_FIELDS), what);
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
   const fields = result.issues
@@ -34,6 +33,32 @@ export function check<const Schema extends v.GenericSchema>(
 export function invalidFields(fields: readonly FieldError[], whole = "The body"): RequestError {
   const list = fields.map(({ field, message }) => `${field || whole}: ${message}`);
   return new RequestError("invalid", list.join("; "), { fields: [...fields] });
+}
+
+/**
+ * Lists where an object alone is expected: they have members too, so that schemas of objects take
+ * them for such.
+ *
+ * @param schemas any of which the value may fit
+ */
+function findLists(
+  schemas: readonly Structure[],
+  value: unknown,
+  path: readonly string[],
+): FieldError[] {
+  if (typeof value !== "object" || value === null) return [];
+  const isList = Array.isArray(value);
+  if (isList && schemas.length > 0 && schemas.every(isObject))
+    return [{ field: path.join("."), message: "expected an object, found a list" }];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const next = schemas.map((one) => (isList ? one.item : (one.entries?.[name] ?? one.value)));
+    const known = next.filter((one) => one !== undefined).flatMap(optionsOf);
+    return findLists(known, member, [...path, name]);
+  });
+}
+
+function isObject({ type, entries }: Structure): boolean {
+  return entries !== undefined || type === "record";
 }
 
 type Issue = v.BaseIssue<unknown>;
@@ -94,6 +119,7 @@ function toMessage(issue: Issue): string {
 
 /** As far as it is looked at here. */
 interface Structure {
+  readonly type: string;
   readonly entries?: Readonly<Record<string, v.GenericSchema>>;
   readonly item?: v.GenericSchema;
   readonly value?: v.GenericSchema;
