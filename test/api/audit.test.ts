@@ -268,6 +268,14 @@ test("names of members that nobody knows are left out: they might be a value gon
   assert.deepEqual((await latest())["members"], ["name", "flow"]);
 });
 
+test("of a request without a login only the names that the route has are kept", async () => {
+  const others = Array.from({ length: 26 }, (_, n) => [String.fromCharCode(97 + n).repeat(40), 1]);
+  const body = { user_name: "admin", ...Object.fromEntries(others), password: "wrong" };
+  await service.want(422, "POST", "/auth/login", { token: null, body });
+  const { members, result } = await latest("&action=auth.login");
+  assert.deepEqual([members, result], [["user_name", "password"], "invalid"]);
+});
+
 test("what only reads leaves no entry", async () => {
   const before = await latest();
   await service.want(200, "GET", "/webhook");

@@ -16,14 +16,19 @@ export interface AuditEntry {
 }
 
 /** What is named otherwise is no member of any resource, and might be a value gone astray. */
-function isMember(name: string): boolean {
-  return /^[a-z_]{1,40}$/.test(name);
+const MEMBER = /^[a-z_]{1,40}$/;
+
+/** Without a login only names that the route has are kept: nobody else chooses them. */
+function membersOf(body: object, { body: schema }: Pick<Route, "body">, isAnonymous: boolean) {
+  const { entries = {} } = (schema ?? {}) as { readonly entries?: object };
+  const names = Object.keys(body).filter((name) => MEMBER.test(name));
+  return names.filter((name) => !isAnonymous || Object.hasOwn(entries, name)).slice(0, 40);
 }
 
 /** For a route without an action nothing is written. */
 export function openEntry(
   { store, auditRateLimit }: { store: Store; auditRateLimit: AuditRateLimit },
-  { action }: Pick<Route, "action">,
+  route: Pick<Route, "action" | "body">,
   from: { address: string; params: Readonly<Record<string, string>> },
 ): AuditEntry {
   let actor: Principal | null = null;
@@ -37,11 +42,12 @@ export function openEntry(
     given(body) {
       if (typeof body !== "object" || body === null) return;
       const { name, user_name } = body as Record<string, unknown>;
-      members = Object.keys(body).filter(isMember).slice(0, 40);
+      members = membersOf(body, route, actor === null);
       if (typeof user_name === "string") loginName = user_name;
       if (typeof name === "string") named ??= name;
     },
     async close(result, { target: actedOn, changes = [] } = {}) {
+      const { action } = route;
       if (action === null) return;
       const isRefused = !result.startsWith("2");
       if (isRefused && actor === null && !auditRateLimit.admits()) return;
