@@ -97,6 +97,8 @@ for (const [type, { make, change }] of Object.entries(TYPES)) {
     for (const name of ["list-c", "list-a", "list-d", "list-b"])
       await service.want(201, "POST", `/${type}`, { body: { name, ...make } });
     for (const order of ["asc", "desc"]) {
+      const first = await service.want(200, "GET", `/${type}?limit=2&cursor=&order=${order}`);
+      assert.equal(itemsOf(first.json).length, 2, "an empty cursor is none");
       const names = await namesOf(`/${type}?limit=2&order=${order}`);
       const all = await namesOf(`/${type}?limit=500&order=${order}`);
       assert.deepEqual(names, all);

@@ -19,7 +19,7 @@ export const PAGE_QUERY = {
 
 /** @throws RequestError invalid where it is no cursor of this service */
 export function fromCursor(cursor: string | undefined): string | undefined {
-  if (cursor === undefined) return undefined;
+  if (cursor === undefined || cursor === "") return undefined;
   const key = Buffer.from(cursor, "base64url").toString();
   if (toCursor(key) !== cursor) throw refuseCursor(cursor);
   return key;
