@@ -72,6 +72,12 @@ for (const [type, { make, change }] of Object.entries(TYPES)) {
     );
   });
 
+  test(`${type}: what is missing is 404, however many ask`, async () => {
+    const asked = Array.from({ length: 100 }, (_, n) => service.ask("GET", `/${type}/nosuch${n}`));
+    const statuses = new Set((await Promise.all(asked)).map(({ status }) => status));
+    assert.deepEqual([...statuses], [404]);
+  });
+
   test(`${type}: names are trimmed, made NFC, and refused`, async () => {
     const post = (name: unknown) => service.ask("POST", `/${type}`, { body: { name, ...make } });
     const trimmed = await post("  Büro\u00a0 ".normalize("NFD"));

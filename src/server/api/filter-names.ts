@@ -4,7 +4,7 @@ import { isId } from "../../shared/id.ts";
 import { findRoleByName, findUserByName, listNames } from "../store/people.ts";
 import type { Store } from "../store/store.ts";
 import type { Api } from "./api.ts";
-import { describeMissing } from "./missing.ts";
+import { describeMissing, namesOf } from "./missing.ts";
 import { invalid } from "./named.ts";
 
 /** Filters name roles and users; rows have their ids. */
@@ -32,7 +32,7 @@ export async function describeMissingRole(
 /** Of all roles, as far as whoever asks may see them. */
 export async function roleNames(store: Store, { grants }: Principal): Promise<string[]> {
   if (!isAllowed(grants, "role.read")) return [];
-  return (await listNames(store, "role")).map((role) => role.name);
+  return namesOf(listNames(store, "role"));
 }
 
 /** An id is taken as it is: its user may be gone. @throws RequestError invalid */

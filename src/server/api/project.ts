@@ -22,7 +22,7 @@ import { isVisible, requireIn, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { changesOf, creationOf, deletionOf } from "./audit-changes.ts";
 import { removeUnused } from "./in-use.ts";
-import { missing, MOST_NAMES } from "./missing.ts";
+import { missing, MOST_NAMES, namesOf } from "./missing.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
@@ -42,12 +42,7 @@ async function requireProject(api: Api, principal: Principal, name: string): Pro
   if (row !== undefined && isVisible(principal, "project.read", row.id)) return row;
   const ids = visibleProjects(principal, "project.read");
   const page = { after: undefined, limit: MOST_NAMES, descending: false, ids };
-  const known = await listPeople(api.store, "project", page);
-  throw missing(
-    "project",
-    name,
-    known.map((project) => project.name),
-  );
+  throw missing("project", name, await namesOf(listPeople(api.store, "project", page)));
 }
 
 function refuseDefault(row: ProjectRow): void {

@@ -35,7 +35,7 @@ import { ADMIN, keepingAdmin, NO_ADMIN, roleNamesOf } from "../store/user-roles.
 import { requireNotAbove, requireRole } from "./access.ts";
 import type { Api } from "./api.ts";
 import { changesOf, creationOf, deletionOf } from "./audit-changes.ts";
-import { missing, MOST_NAMES } from "./missing.ts";
+import { missing, MOST_NAMES, namesOf } from "./missing.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
@@ -58,12 +58,8 @@ async function requireUser(api: Api, { grants }: Principal, name: string): Promi
   const row = await findUserByName(api.store, name.normalize("NFC"));
   if (row !== undefined) return row;
   const page = { after: undefined, limit: MOST_NAMES, descending: false };
-  const known = isAllowed(grants, "user.read") ? await listPeople(api.store, "user", page) : [];
-  throw missing(
-    "user",
-    name,
-    known.map((user) => user.name),
-  );
+  const maySee = isAllowed(grants, "user.read");
+  throw missing("user", name, maySee ? await namesOf(listPeople(api.store, "user", page)) : []);
 }
 
 /**

@@ -6,7 +6,7 @@ import { findWebhook, listWebhooks, type WebhookRow, type Within } from "../stor
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { showAddresses } from "./limit-members.ts";
-import { missing, MOST_NAMES } from "./missing.ts";
+import { missing, MOST_NAMES, namesOf } from "./missing.ts";
 import { showSignature } from "./signature-member.ts";
 import { toMembers } from "../store/webhook-columns.ts";
 
@@ -65,12 +65,8 @@ export async function requireWebhook(
   const row = await findWebhook(api.store, name.normalize("NFC"));
   if (row !== undefined && mayRead(api, principal, row)) return row;
   const limit = MOST_NAMES;
-  const known = await listWebhooks(api.store, { within: withinVisible(api, principal), limit });
-  throw missing(
-    "webhook",
-    name,
-    known.map((webhook) => webhook.name),
-  );
+  const known = listWebhooks(api.store, { within: withinVisible(api, principal), limit });
+  throw missing("webhook", name, await namesOf(known));
 }
 
 /** Where the webhooks are that the principal may see; null: anywhere. */
