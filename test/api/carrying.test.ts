@@ -244,6 +244,24 @@ test("an export of more than other bodies may be is imported", async () => {
   assert.ok(itemsOf(json).every(({ action }) => action === "skip"));
 });
 
+test("to an importer a project that cannot be seen is none", async () => {
+  const mine = await service.want(201, "POST", "/project", { body: { name: "Mine" } });
+  await service.want(201, "POST", "/project", { body: { name: "Theirs" } });
+  const permissions = [{ permission: "webhook.*", project_id: memberOf(mine.json, "id") }];
+  await service.want(201, "POST", "/role", { body: { name: "narrow", permissions } });
+  const token = await service.user("narrow", ["narrow"]);
+  const take = async (status: number, project: string) => {
+    const text = `format: flowhook/export/v1\nwebhooks: [{ name: n, flow: echo, project: ${project} }]`;
+    return (await service.want(status, "POST", "/import?dry_run=true", { token, text })).json;
+  };
+  await take(200, "Mine");
+  for (const project of ["Theirs", "Nobodys"])
+    assert.equal(
+      memberOf(await take(422, project), "detail"),
+      `webhooks.0.project: there is no project "${project}" here`,
+    );
+});
+
 test("an import leaves alone what its importer may not see", async () => {
   const { json } = await service.want(200, "GET", "/project/Shop");
   const project_id = memberOf(json, "id");

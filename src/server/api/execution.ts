@@ -61,7 +61,8 @@ export const getExecutions = defineRoute({
       ...filter,
       statuses,
       role_id: role === undefined ? undefined : await findRoleId(api, principal, role),
-      created_by: created_by === undefined ? undefined : await findUserId(api, created_by),
+      created_by:
+        created_by === undefined ? undefined : await findUserId(api, principal, created_by),
       projectIds: visibleProjects(principal, "execution.read"),
       after: fromIdCursor(cursor),
       ascending: order === "asc",

@@ -9,6 +9,9 @@ import { invalid } from "./named.ts";
 
 /** Filters name roles and users; rows have their ids. */
 
+/** No row has this id: whoever may not see names is not told which there are. */
+const NOBODY = "";
+
 /** @throws RequestError invalid naming the nearest that there is */
 export async function findRoleId(
   { store }: Api,
@@ -17,6 +20,7 @@ export async function findRoleId(
 ): Promise<string> {
   const role = await findRoleByName(store, name.normalize("NFC"));
   if (role !== undefined) return role.id;
+  if (!isAllowed(principal.grants, "role.read")) return NOBODY;
   throw invalid("role", await describeMissingRole(store, principal, name));
 }
 
@@ -36,9 +40,14 @@ export async function roleNames(store: Store, { grants }: Principal): Promise<st
 }
 
 /** An id is taken as it is: its user may be gone. @throws RequestError invalid */
-export async function findUserId({ store }: Api, nameOrId: string): Promise<string> {
+export async function findUserId(
+  { store }: Api,
+  { grants }: Principal,
+  nameOrId: string,
+): Promise<string> {
   if (isId(nameOrId)) return nameOrId;
   const user = await findUserByName(store, nameOrId.normalize("NFC"));
   if (user !== undefined) return user.id;
+  if (!isAllowed(grants, "user.read")) return NOBODY;
   throw invalid("created_by", `there is no user "${nameOrId}"`);
 }

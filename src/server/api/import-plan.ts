@@ -15,7 +15,7 @@ import type { Statement, Unit } from "../store/statement.ts";
 import { holdSecrets, putWebhookSecrets } from "../store/webhook-secrets.ts";
 import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import type { SecretRow } from "../store/workspace.ts";
-import { requireIn, requireRole, requireUsable } from "./access.ts";
+import { isVisible, requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
 import { toAddressColumn } from "./limit-members.ts";
@@ -113,6 +113,13 @@ function loginOf({ limits }: CarriedWebhook): Pick<WebhookRow, "require_login"> 
   return { require_login: Number(limits?.rate?.by === "user") };
 }
 
+/** A project that cannot be seen is one that is not here. */
+function mayName(principal: Principal, project_id: string | null): boolean {
+  if (project_id === null) return true;
+  const permissions = ["project.read", "webhook.write"] as const;
+  return permissions.some((permission) => isVisible(principal, permission, project_id));
+}
+
 type Columns = Partial<WebhookRow> &
   Pick<
     WebhookRow,
@@ -130,7 +137,7 @@ async function toColumns(
     throw invalid(`webhooks.${at}.flow`, `there is no flow "${flow}" here`);
   const role = webhook.role === null ? null : await roleOf(api, principal, roles, webhook.role);
   const project_id = webhook.project === null ? null : projects.get(webhook.project);
-  if (project_id === undefined)
+  if (project_id === undefined || !mayName(principal, project_id))
     throw invalid(`webhooks.${at}.project`, `there is no project "${webhook.project}" here`);
   return {
     description,
