@@ -276,6 +276,41 @@ test("of a request without a login only the names that the route has are kept", 
   assert.deepEqual([members, result], [["user_name", "password"], "invalid"]);
 });
 
+test("an entry names what it acted on as that is kept, and whose it was", async () => {
+  await service.want(201, "POST", "/project", { body: { name: "  Büro ".normalize("NFD") } });
+  assert.equal((await latest())["target"], "Büro");
+  await service.user("ended", ["viewer"]);
+  const { json } = await service.want(200, "GET", "/token?all=true&limit=500");
+  const token = itemsOf(json).find((item) => item["user_name"] === "ended");
+  await service.want(204, "DELETE", `/token/${String(token?.["id"])}`);
+  assert.equal((await latest("&action=token.delete"))["target"], "ended");
+  const filter = { flow: "nothing" };
+  await service.want(200, "POST", "/execution/cancel", { body: { filter } });
+  assert.deepEqual((await latest())["changes"], [
+    { member: "filter", from: null, to: filter },
+    { member: "matched", from: null, to: 0 },
+    { member: "cancelled", from: null, to: 0 },
+  ]);
+});
+
+test("an entry of a large import says how many changes it leaves out", async () => {
+  const documentOf = (words: string): string => {
+    const webhooks = Array.from({ length: 120 }, (_, n) => ({
+      name: `many-${n}`,
+      flow: "echo",
+      description: words,
+    }));
+    return JSON.stringify({ format: "flowhook/export/v2", webhooks });
+  };
+  await service.want(200, "POST", "/import", { text: documentOf("before") });
+  const changes = await changesAfter(200, "POST", "/import?conflicts=replace", {
+    text: documentOf("after"),
+  });
+  const all = changes as { member: string }[];
+  assert.equal(all.length, 101);
+  assert.match(all.at(-1)?.member ?? "", /^… and \d+ more$/);
+});
+
 test("what only reads leaves no entry", async () => {
   const before = await latest();
   await service.want(200, "GET", "/webhook");

@@ -134,14 +134,15 @@ const MOST_CHANGES = 100;
 /** Of all webhooks of an import, each member after the name of its webhook. */
 export function importedOf(items: readonly ImportedWebhook[]): AuditChange[] {
   const shown = Object.entries(CARRIED).filter(([, isShown]) => isShown);
-  return items
-    .flatMap(({ name, changes }) =>
-      shown.flatMap(([member]) => {
-        const change = changes[member];
-        return change === undefined ? [] : [toChange(`${name}.${member}`, change)];
-      }),
-    )
-    .slice(0, MOST_CHANGES);
+  const all = items.flatMap(({ name, changes }) =>
+    shown.flatMap(([member]) => {
+      const change = changes[member];
+      return change === undefined ? [] : [toChange(`${name}.${member}`, change)];
+    }),
+  );
+  const more = all.length - MOST_CHANGES;
+  if (more <= 0) return all;
+  return [...all.slice(0, MOST_CHANGES), { member: `… and ${more} more`, from: null, to: null }];
 }
 
 function compare(shown: Shown<string>, from: object, to: object): AuditChange[] {

@@ -1,5 +1,6 @@
 import type { Principal } from "../access/login.ts";
 import { now } from "../../shared/clock.ts";
+import { toResourceName } from "../../shared/resource-name.ts";
 import type { Store } from "../store/store.ts";
 import { findUserByName } from "../store/people.ts";
 import { insertAudit } from "../store/workspace.ts";
@@ -33,7 +34,8 @@ export function openEntry(
 ): AuditEntry {
   let actor: Principal | null = null;
   let members: string[] = [];
-  let named = Object.values(from.params)[0] ?? null;
+  const [param] = Object.values(from.params);
+  let named = param === undefined ? null : toResourceName(param);
   let loginName: string | null = null;
   return {
     actor(principal) {
@@ -44,7 +46,7 @@ export function openEntry(
       const { name, user_name } = body as Record<string, unknown>;
       members = membersOf(body, route, actor === null);
       if (typeof user_name === "string") loginName = user_name;
-      if (typeof name === "string") named ??= name;
+      if (typeof name === "string") named ??= toResourceName(name);
     },
     async close(result, { target: actedOn, changes = [] } = {}) {
       const { action } = route;

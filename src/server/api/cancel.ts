@@ -55,7 +55,13 @@ export const cancelExecutions = defineRoute({
       to: now() + CHASE_MS,
       limit: PAGE,
     };
-    return { status: 200, body: await cancelAll(api, principal, query) };
+    const told = await cancelAll(api, principal, query);
+    const changes = Object.entries({ filter: body.filter, ...told });
+    return {
+      status: 200,
+      body: told,
+      changes: changes.map(([member, to]) => ({ member, from: null, to })),
+    };
   },
 });
 

@@ -79,12 +79,13 @@ export const removeToken = defineRoute({
     const isOwn = row?.user_id === principal.user_id;
     if (row === undefined || !(isOwn || isAllowed(principal.grants, "user.write")))
       throw new RequestError("not_found", `There is no login token "${params["id"]}"`);
+    const user = await findUser(api.store, row.user_id);
     if (!isOwn) {
-      const user = await findUser(api.store, row.user_id);
       if (user !== undefined) await requireNotAbove(api.store, principal, user);
       await requirePassword(api.logins, principal, body.password);
     }
     await api.store.commit([deleteToken(api.store, row.id)]);
-    return { status: 204 };
+    const target = user?.name;
+    return { status: 204, ...(target === undefined ? {} : { target }) };
   },
 });
