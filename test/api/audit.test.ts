@@ -56,6 +56,17 @@ async function changesAfter(
   return (await latest())["changes"];
 }
 
+test("roles are a set: given in another order they are no change", async () => {
+  const roles = ["developer", "operator"];
+  const body = { name: "ordered", password: PASSWORD, roles };
+  const made = await service.want(201, "POST", "/user", { body });
+  assert.deepEqual((made.json as { roles: unknown }).roles, roles);
+  const turned = { body: { roles: roles.toReversed() } };
+  const { json } = await service.want(200, "PATCH", "/user/ordered", turned);
+  assert.deepEqual((json as { roles: unknown }).roles, roles);
+  assert.deepEqual((await latest())["changes"], []);
+});
+
 test("a change says from what to what", async () => {
   const body = { default_mode: "async", methods: ["POST"], description: "words", flow: "echo" };
   const changes = await changesAfter(200, "PATCH", "/webhook/audited", { body });

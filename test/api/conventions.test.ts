@@ -253,6 +253,12 @@ test("a webhook is in a project or in a bundle, and points to what is there", as
   }
 });
 
+test("a description is Unicode that can be stored as it is", async () => {
+  const body = { name: "surrogate", description: "\ud800x" };
+  const { json } = await service.want(422, "POST", "/project", { body });
+  assert.match(memberOf(json, "detail"), /^description: expected well-formed Unicode/);
+});
+
 test("a list is no object, wherever one is expected", async () => {
   const message = "expected an object, found a list";
   await service.want(201, "POST", "/webhook", { body: { name: "unlisted", flow: "echo" } });

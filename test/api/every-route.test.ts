@@ -118,7 +118,9 @@ function expected(route: Route, actor: Actor, place: Place): readonly number[] {
     if (!isHere || !holds(actor, `${type}.read`)) return [404];
     if (method === "DELETE" && type === "project") return actor.only === null ? done : [404];
   }
-  return isHere || isFiltered(route) ? done : [403];
+  if (isHere || isFiltered(route)) return done;
+  // It names the project: one that cannot be seen is one that is not here.
+  return path === "/import" ? [422] : [403];
 }
 
 /** What is elsewhere is left out of it. */

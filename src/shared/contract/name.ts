@@ -14,4 +14,5 @@ export const NAME = v.pipe(
 export const DESCRIPTION = v.pipe(
   v.string("expected a string"),
   v.maxLength(10_000, "expected at most 10000 characters"),
+  v.check((text) => text.isWellFormed(), "expected well-formed Unicode"),
 );

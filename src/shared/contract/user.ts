@@ -4,6 +4,7 @@ import type { Read } from "./read.ts";
 import { NAME } from "./name.ts";
 import { NEW_PASSWORD, OWN_PASSWORD } from "./own-password.ts";
 import { FLAG, MAYBE_TIME, TIME } from "./scalar.ts";
+import { toResourceName } from "../resource-name.ts";
 
 /** What is shown of a user to whoever may see one. */
 export const PERSON = {
@@ -23,12 +24,11 @@ export const USER = v.strictObject({
 
 export type User = Read<typeof USER>;
 
+/** As they are listed: in the order of their names. */
 const ROLES = v.pipe(
-  v.array(v.string("expected the name of a role")),
-  v.check(
-    (roles) => new Set(roles.map((name) => name.normalize("NFC"))).size === roles.length,
-    "has a role twice",
-  ),
+  v.array(v.pipe(v.string("expected the name of a role"), v.transform(toResourceName))),
+  v.check((roles) => new Set(roles).size === roles.length, "has a role twice"),
+  v.transform((roles) => roles.toSorted()),
 );
 
 export const NEW_USER = v.strictObject({
