@@ -5,6 +5,7 @@ import { confirm, openDialog } from "./dialog.tsx";
 import { Field } from "./field.tsx";
 import { jsonOf, textOf } from "./form-values.ts";
 import { parseExact } from "../shared/json-exact.ts";
+import { goTo } from "./leaving.ts";
 import { notify } from "./notice.tsx";
 import { may, pagePath } from "./page.ts";
 import type { Execution } from "./resources.ts";
@@ -54,7 +55,7 @@ export function CancelButton({ id, of }: { id: string; of: string }) {
 async function replay(id: string, body: Record<string, unknown>): Promise<void> {
   const path = ["execution", id, "replay"];
   const { body: started } = await call<{ id: string }>("POST", path, { body });
-  location.assign(pagePath("executions", started.id));
+  await goTo(pagePath("executions", started.id));
 }
 
 function replayChanged({ id, input_value, flow_version }: Execution): Promise<void> {

@@ -4,6 +4,7 @@ import { need } from "./append.ts";
 import { watchConnection } from "./connection.ts";
 import { confirm } from "./dialog.tsx";
 import { onKeys } from "./keys.ts";
+import { goTo } from "./leaving.ts";
 import { complain } from "./notice.tsx";
 import { apiPath, pagePath, PREFIX } from "./page.ts";
 import { watchSession } from "./session.tsx";
@@ -49,7 +50,7 @@ async function signOut(): Promise<void> {
     if (!(error instanceof ApiError && error.status === 401)) throw error;
   }
   giveUpUnsaved();
-  location.assign(pagePath("login"));
+  await goTo(pagePath("login"));
 }
 
 /** Cookies, so that the server already sends the page in the right theme; calls carry none. */

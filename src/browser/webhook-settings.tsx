@@ -3,6 +3,7 @@ import { Button } from "./button.tsx";
 import { confirm } from "./dialog.tsx";
 import { Check, Field } from "./field.tsx";
 import { textOf } from "./form-values.ts";
+import { goTo } from "./leaving.ts";
 import { useLoaded } from "./loaded.ts";
 import { apiPath, may, pagePath } from "./page.ts";
 import type { Flow, Named, Webhook } from "./resources.ts";
@@ -137,7 +138,7 @@ function Ending({ webhook: { name } }: { webhook: Webhook }) {
   const remove = async (): Promise<void> => {
     await call("DELETE", ["webhook", name]);
     giveUpUnsaved();
-    location.assign(pagePath("webhooks"));
+    await goTo(pagePath("webhooks"));
   };
   return (
     <div id="ending" class="buttons ending">

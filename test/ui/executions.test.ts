@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Request } from "playwright-core";
 import { endedExecution } from "../blackbox/scenario.ts";
 import type { Service } from "../blackbox/service.ts";
 import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
@@ -312,6 +312,42 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await dialog.getByRole("button", { name: "Replay" }).click();
     await page.getByText("Replay of").waitFor();
     await page.locator("#output", { hasText: "Again" }).waitFor();
+  });
+
+  test("are replayed, and started, once however often that is pressed while they open", async () => {
+    const { body } = await service.api("GET", "/execution?webhook=failing&limit=1");
+    const [failed] = (body as { items: { id: string }[] }).items;
+    for (const [path, name] of [
+      [`/ui/executions/${failed?.id}`, "Replay"],
+      ["/ui/flows/hello#run", "Run"],
+    ] as const) {
+      await visit(page, service, path);
+      const led = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      await page.route(/\/ui\/executions\//, async (route) => {
+        led.resolve();
+        await released.promise;
+        await route.continue();
+      });
+      // Before it starts anything, a page asks who is logged in.
+      const asked: string[] = [];
+      const note = (request: Request) =>
+        request.url().endsWith("/auth/me") && asked.push(request.url());
+      page.on("request", note);
+      const button = page.getByRole("button", { name, exact: true });
+      const place = await button.boundingBox();
+      const press = () => page.mouse.click((place?.x ?? 0) + 5, (place?.y ?? 0) + 5);
+      await press();
+      await led.promise;
+      for (let count = 0; count < 2; count += 1) await press();
+      const left = page.waitForEvent("framenavigated");
+      released.resolve();
+      await left;
+      page.off("request", note);
+      await settled(page);
+      await page.unrouteAll();
+      assert.equal(asked.length, 1, name);
+    }
   });
 
   test("finds the last of very many members, and shows those around it", async () => {

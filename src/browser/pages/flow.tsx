@@ -6,6 +6,7 @@ import { Field } from "../field.tsx";
 import { DifferingBadge, FlowBadge } from "../flow-badge.tsx";
 import { Form } from "../form.tsx";
 import { jsonOf } from "../form-values.ts";
+import { goTo } from "../leaving.ts";
 import { useRefresh } from "../loaded.ts";
 import { parseExact } from "../../shared/json-exact.ts";
 import { may, PARAMS, pagePath } from "../page.ts";
@@ -192,7 +193,7 @@ function Run({ flow }: { flow: Flow }) {
     const body = { input_value: jsonOf(values, "input_value", parseExact) };
     const path = ["flow", NAME, "execution"];
     const { body: started } = await call<{ id: string }>("POST", path, { body });
-    location.assign(pagePath("executions", started.id));
+    await goTo(pagePath("executions", started.id));
   };
   return (
     <Form act={run} submit="Run" isForOnce>
