@@ -138,6 +138,7 @@ function Dialog(props: {
       class={isBroad ? "broad" : ""}
       onCancel={cancelled}
       onClose={closed}
+      onKeyDown={ignoreHeld}
     >
       <h2 id={id}>{title}</h2>
       <div class="banner" role="alert"></div>
@@ -145,6 +146,12 @@ function Dialog(props: {
       <div class="notices" role="status" aria-live="polite"></div>
     </dialog>
   );
+}
+
+/** The key that opened it may still be held: it answers nothing that was not read yet. */
+function ignoreHeld(event: KeyboardEvent): void {
+  const isLine = event.target instanceof HTMLTextAreaElement;
+  if (event.repeat && event.key === "Enter" && !isLine) event.preventDefault();
 }
 
 interface AskedOptions extends DialogOptions {

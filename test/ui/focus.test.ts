@@ -112,6 +112,26 @@ describe("a field that is drawn again keeps the focus", { skip: noBrowser }, () 
     }
   });
 
+  test("and what a dialog asks is not answered by the key that opened it, while that is held", async () => {
+    await service.api("POST", "/secret", { name: "held", value: "of this test" });
+    await visit(page, service, "/ui/admin/secrets");
+    const remove = page.getByRole("button", { name: "Delete held" });
+    const dialog = page.getByRole("dialog");
+    await remove.focus();
+    await page.keyboard.down("Enter");
+    await dialog.waitFor();
+    for (let count = 0; count < 3; count += 1) await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    assert.equal((await service.api("GET", "/secret/held")).status, 200);
+    await remove.focus();
+    await page.keyboard.press("Enter");
+    await dialog.waitFor();
+    await page.keyboard.press("Enter");
+    await remove.waitFor({ state: "detached" });
+  });
+
   async function openLive(): Promise<void> {
     await visit(page, service, "/ui/executions");
     await page.locator("#live", { hasText: /^Live/ }).waitFor();
