@@ -53,3 +53,30 @@ export function listOf(values: FormData, name: string): readonly string[] {
     .map((text) => text.trim())
     .filter((text) => text !== "");
 }
+
+/** The members of a form that differ from what it was filled with; all where that was nothing. */
+export function changesOf(
+  held: object | null,
+  members: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  if (held === null) return { ...members };
+  const changes = Object.entries(members).filter(
+    ([name, value]) => !isSame(value, Reflect.get(held, name)),
+  );
+  return Object.fromEntries(changes);
+}
+
+export function isSame(one: unknown, other: unknown): boolean {
+  return toOrdered(one) === toOrdered(other);
+}
+
+/** The service has the members of a value in another order than the form has its fields. */
+function toOrdered(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, member: unknown) =>
+    typeof member !== "object" || member === null || Array.isArray(member)
+      ? member
+      : Object.fromEntries(
+          Object.entries(member).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+        ),
+  );
+}

@@ -2,6 +2,7 @@ import { useRef, type Child } from "hono/jsx/dom";
 import type { Members } from "../shared/contract/webhook-members.ts";
 import { call, type ApiAnswer } from "./api.ts";
 import { Form } from "./form.tsx";
+import { changesOf, isSame } from "./form-values.ts";
 import { notify } from "./notice.tsx";
 import { may } from "./page.ts";
 import type { Webhook } from "./resources.ts";
@@ -50,21 +51,6 @@ export function MemberForm(
   );
 }
 
-function differs({ body }: ShownWebhook, name: string, value: unknown): boolean {
-  return toOrdered(value) !== toOrdered(body[name as keyof Members]);
-}
-
-/** The service has the members of a value in another order than the form has its fields. */
-function toOrdered(value: unknown): string | undefined {
-  return JSON.stringify(value, (_, member: unknown) =>
-    typeof member !== "object" || member === null || Array.isArray(member)
-      ? member
-      : Object.fromEntries(
-          Object.entries(member).toSorted(([one], [other]) => (one < other ? -1 : 1)),
-        ),
-  );
-}
-
 /**
  * Sends what differs from what the form was filled with: over what somebody else has changed of it
  * since then only where that is asked for.
@@ -77,10 +63,10 @@ async function patch(
   isOver: boolean,
 ): Promise<ShownWebhook> {
   const path = ["webhook", shown.body.name];
-  const changes = Object.entries(members).filter(([name, value]) => differs(held, name, value));
-  const isAsHeld = changes.every(
-    ([name]) => !differs(shown, name, held.body[name as keyof Members]),
+  const body = changesOf(held.body, members);
+  const isAsHeld = (Object.keys(body) as (keyof Members)[]).every((name) =>
+    isSame(shown.body[name], held.body[name]),
   );
   const { etag } = isOver ? await call<Webhook>("GET", path) : isAsHeld ? shown : held;
-  return call<Webhook>("PATCH", path, { body: Object.fromEntries(changes), etag });
+  return call<Webhook>("PATCH", path, { body, etag });
 }

@@ -142,6 +142,42 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     assert.equal((await read("/project/contested"))["description"], "Mine");
   });
 
+  test("saves over it no more than what was typed", async () => {
+    const dialog = page.getByRole("dialog");
+    const own_password = ADMIN_PASSWORD;
+    const person = { name: "rosa", email: "r@example.com", password: "a password of rosa" };
+    await service.api("POST", "/user", { ...person, roles: ["operator"], own_password });
+    const saveOver = async (): Promise<void> => {
+      await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByRole("button", { name: "Save over it" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await visit(page, service, "/ui/admin/users");
+    await page.getByRole("button", { name: "Change rosa" }).click();
+    await dialog.getByLabel("E-mail").fill("rosa@example.com");
+    const left = { is_enabled: false, roles: [] };
+    await service.api("PATCH", "/user/rosa", { ...left, own_password });
+    await saveOver();
+    assert.partialDeepStrictEqual(await read("/user/rosa"), { email: "rosa@example.com", ...left });
+
+    // In another order than that of the boxes.
+    const permissions = ["webhook.read", "execution.read"];
+    await service.api("POST", "/role", { name: "watch", permissions, password: own_password });
+    await visit(page, service, "/ui/admin/roles");
+    await page.getByRole("button", { name: "Change watch" }).click();
+    await dialog.getByLabel("Propagates").check();
+    const fewer = { permissions: ["execution.read"], password: own_password };
+    await service.api("PATCH", "/role/watch", fewer);
+    await saveOver();
+    const now = {
+      propagate: true,
+      permissions: [{ permission: "execution.read", project_id: null }],
+    };
+    const role = await read("/role/watch");
+    assert.deepEqual({ propagate: role["propagate"], permissions: role["permissions"] }, now);
+  });
+
   test("makes roles of a table of permissions, also for one project", async () => {
     await visit(page, service, "/ui/admin/roles");
     await page.getByRole("button", { name: "New role" }).click();

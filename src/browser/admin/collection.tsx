@@ -20,6 +20,7 @@ export interface CollectionProps<Item extends { readonly name: string }> {
   readonly isBroad?: boolean;
   /** Of its form; null for a new one. */
   readonly fields: (item: Item | null) => Child;
+  /** What is left out of a change stays, whoever has changed it meanwhile. */
   readonly toBody: (values: FormData, item: Item | null) => Record<string, unknown>;
   /** Whether the item takes no changes; all do unless this says otherwise. */
   readonly isFixed?: (item: Item) => boolean;

@@ -46,9 +46,16 @@ export function projectName(id: string, projects: readonly Named[]): string {
   return projects.find((project) => project.id === id)?.name ?? id;
 }
 
-/** The boxes of the editor that are set: `<permission> <project>`, as `toBox` writes them. */
-export function grantsOf(values: FormData): Grant[] {
-  return textsOf(values, "permissions").map((box) => {
+/**
+ * The boxes of the editor that are set: `<permission> <project>`, as `toBox` writes them.
+ *
+ * @param held of the role, in whose order they stay: the boxes have another
+ */
+export function grantsOf(values: FormData, held: readonly Grant[]): Grant[] {
+  const set = new Set(textsOf(values, "permissions"));
+  const before = held.map(({ permission, project_id }) => toBox(permission, project_id ?? ""));
+  const kept = before.filter((box) => set.has(box));
+  return [...kept, ...set.difference(new Set(before))].map((box) => {
     const [permission = "", projectId = ""] = box.split(" ");
     return { permission, project_id: projectId || null };
   });

@@ -1,5 +1,5 @@
 import { Field } from "../field.tsx";
-import { jsonOf, textOf } from "../form-values.ts";
+import { changesOf, jsonOf, textOf } from "../form-values.ts";
 import { parseExact } from "../../shared/json-exact.ts";
 import { may } from "../page.ts";
 import type { Named } from "../resources.ts";
@@ -28,10 +28,12 @@ export function Projects() {
           <Field name="description" label="Description" value={project?.description ?? ""} />
         </>
       )}
-      toBody={(values) => ({
-        name: textOf(values, "name"),
-        description: textOf(values, "description"),
-      })}
+      toBody={(values, project) =>
+        changesOf(project, {
+          name: textOf(values, "name"),
+          description: textOf(values, "description"),
+        })
+      }
       isFixed={({ name }) => name === "Default"}
       deletion="Only a project that no webhook is in can be deleted. Its executions keep its ID."
     />

@@ -1,6 +1,6 @@
 import { readAll } from "../api.ts";
 import { Check, Field } from "../field.tsx";
-import { textOf } from "../form-values.ts";
+import { changesOf, textOf } from "../form-values.ts";
 import { plural } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { may } from "../page.ts";
@@ -35,11 +35,13 @@ export function Roles() {
         ["Propagates", ({ propagate }) => (propagate ? "yes" : "no"), "wide"],
       ]}
       fields={(role) => <RoleFields role={role} projects={projects} />}
-      toBody={(values) => ({
-        name: textOf(values, "name"),
-        propagate: values.has("propagate"),
-        permissions: grantsOf(values),
-      })}
+      toBody={(values, role) =>
+        changesOf(role, {
+          name: textOf(values, "name"),
+          propagate: values.has("propagate"),
+          permissions: grantsOf(values, role?.permissions ?? []),
+        })
+      }
       isFixed={({ name }) => name === "admin"}
       ownPassword="password"
       deletion="Only a role that no user and no webhook has can be deleted."

@@ -1,6 +1,6 @@
 import { readAll } from "../api.ts";
 import { Check, ErrorLine, Field, SteadyFields } from "../field.tsx";
-import { textOf, textsOf } from "../form-values.ts";
+import { changesOf, textOf, textsOf } from "../form-values.ts";
 import { useLoaded } from "../loaded.ts";
 import { may } from "../page.ts";
 import type { Named } from "../resources.ts";
@@ -88,13 +88,13 @@ function rolesFor(user: User | null, all: readonly Named[]): readonly string[] {
   return [...new Set([...(user?.roles ?? []), ...all.map(({ name }) => name)])];
 }
 
-function toBody(values: FormData): Record<string, unknown> {
+function toBody(values: FormData, user: User | null): Record<string, unknown> {
   const password = textOf(values, "password");
-  return {
+  return changesOf(user, {
     name: textOf(values, "name"),
     email: textOf(values, "email"),
     roles: textsOf(values, "roles"),
     is_enabled: values.has("is_enabled"),
     ...(password === "" ? {} : { password }),
-  };
+  });
 }
