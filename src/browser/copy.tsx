@@ -1,10 +1,17 @@
 import { Button } from "./button.tsx";
 import { notify } from "./notice.tsx";
 
-/** A button that copies a text. */
-export function CopyButton({ text }: { text: () => string }) {
+/** A button that copies a text, and says so to whoever has to know. */
+export function CopyButton({
+  text,
+  copied,
+}: {
+  text: () => string;
+  copied?: (() => void) | undefined;
+}) {
   const act = async (): Promise<void> => {
     await copy(text());
+    copied?.();
     notify("Copied");
   };
   return (
@@ -15,11 +22,11 @@ export function CopyButton({ text }: { text: () => string }) {
 }
 
 /** A line that is copied as a whole: a URL, a key, an identifier. */
-export function CopiedLine({ text }: { text: string }) {
+export function CopiedLine({ text, copied }: { text: string; copied?: (() => void) | undefined }) {
   return (
     <p class="secret">
       <code>{text}</code>
-      <CopyButton text={() => text} />
+      <CopyButton text={() => text} copied={copied} />
     </p>
   );
 }

@@ -6,13 +6,19 @@ import { PasswordField } from "./dialog.tsx";
 import { Form } from "./form.tsx";
 import { textOf } from "./form-values.ts";
 import { KeyShown } from "./key-shown.tsx";
+import { useAskBeforeLeaving } from "./leaving.ts";
 import { may, pagePath } from "./page.ts";
 import type { Webhook } from "./resources.ts";
 import { TryIt } from "./try-it.tsx";
 
-/** After the creation: URL and key while it can be seen, then enable, then the first call. */
+/**
+ * After the creation: URL and key while it can be seen, then enable, then the first call. Until the
+ * key was copied, the browser asks before it leaves.
+ */
 export function Created({ webhook }: { webhook: Webhook }) {
   const [isEnabled, setEnabled] = useState(false);
+  const [isKept, setKept] = useState(webhook.key === undefined);
+  useAskBeforeLeaving(!isKept);
   return (
     <>
       <section class="step">
@@ -21,7 +27,7 @@ export function Created({ webhook }: { webhook: Webhook }) {
       </section>
       <section class="step">
         <h2>Its key</h2>
-        <KeyShown webhook={webhook} value={webhook.key ?? ""} />
+        <KeyShown webhook={webhook} value={webhook.key ?? ""} copied={() => setKept(true)} />
       </section>
       <EnableStep webhook={webhook} isEnabled={isEnabled} enabled={() => setEnabled(true)} />
       {isEnabled ? (

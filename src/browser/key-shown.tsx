@@ -4,19 +4,31 @@ import { useLoaded } from "./loaded.ts";
 import type { Webhook } from "./resources.ts";
 import { curlLine } from "./snippets.ts";
 
-/** A key where it is shown for the only time, with all that a first call needs. */
-export function KeyShown({ webhook, value }: { webhook: Webhook; value: string }) {
+/**
+ * A key where it is shown for the only time, with all that a first call needs.
+ *
+ * @param props.copied once somebody has it, by a button or by hand
+ */
+export function KeyShown(props: {
+  webhook: Webhook;
+  value: string;
+  copied?: (() => void) | undefined;
+}) {
+  const { webhook, value, copied } = props;
   const { url, require_login, flow } = webhook;
   const [example] = useLoaded(async () => ({ body: await readExampleBody(flow) }), [flow]);
   return (
-    <>
+    <div onCopy={() => copied?.()}>
       <p>This is shown once. Keep it where your callers' secrets are kept.</p>
       <h3>Key</h3>
-      <CopiedLine text={value} />
+      <CopiedLine text={value} copied={copied} />
       <h3>A whole call</h3>
       {example === null ? null : (
-        <CopiedLine text={curlLine({ url, key: value, require_login, ...example })} />
+        <CopiedLine
+          text={curlLine({ url, key: value, require_login, ...example })}
+          copied={copied}
+        />
       )}
-    </>
+    </div>
   );
 }

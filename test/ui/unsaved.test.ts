@@ -144,6 +144,34 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     assert.deepEqual(await leave(), []);
   });
 
+  test("is also the key of a new webhook, until it was copied", async () => {
+    const create = async (name: string): Promise<void> => {
+      await open("/ui/new-webhook?flow=hello");
+      await page.getByLabel("Name", { exact: true }).fill(name);
+      await page.getByRole("button", { name: "Create" }).click();
+      await page.getByText(/^fhk_/).waitFor();
+    };
+    await create("key-lost");
+    assert.deepEqual(await leave(), ["beforeunload"]);
+
+    const steps = page.locator(".step");
+    const copy = steps.nth(1).getByRole("button", { name: "Copy" }).first();
+    await create("key-kept");
+    await steps.first().getByRole("button", { name: "Copy" }).click();
+    await page.locator("#notices", { hasText: "Copied" }).waitFor();
+    assert.deepEqual(await leave(), ["beforeunload"], "its URL is not its key");
+
+    await create("key-kept-again");
+    await copy.click();
+    await page.locator("#notices", { hasText: "Copied" }).waitFor();
+    assert.deepEqual(await leave(), []);
+
+    await create("key-by-hand");
+    await page.getByText(/^fhk_/).selectText();
+    await page.keyboard.press("Control+C");
+    assert.deepEqual(await leave(), []);
+  });
+
   test("of a tab that is left is kept in it, and told at its name", async () => {
     const tab = (name: string) => page.getByRole("tab", { name, exact: true });
     await open("/ui/webhooks/hello#settings");
