@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
+import { ADMIN_PASSWORD, startService, type Service } from "../blackbox/service.ts";
 import { ROOT } from "../blackbox/target.ts";
 import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
 import { openWorkshop } from "./workshop.ts";
@@ -466,3 +467,30 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     assert.deepEqual(errors, []);
   });
 });
+
+test(
+  "the first flow comes to the pages that wait for it, by itself",
+  { skip: noBrowser },
+  async () => {
+    await using opened = new AsyncDisposableStack();
+    const service = opened.adopt(await startService({}), async (own) => {
+      await own.stop();
+    });
+    const browser = opened.adopt(await openBrowser(), (own) => own.close());
+    const context = await openWindow(browser, service);
+    const { page: flows } = await openPage(context);
+    await visit(flows, service, "/ui/flows");
+    await flows.getByText("There is no flow yet").waitFor();
+    const { page: form } = await openPage(context);
+    await visit(form, service, "/ui/new-webhook");
+    await form.getByText("There is no flow yet").waitFor();
+    const name = form.getByLabel("Name", { exact: true });
+    await name.fill("orders");
+    await copyFile(join(ROOT, "plugins/hello.ts"), join(service.directory, "plugins/hello.ts"));
+    await service.reloadFlows();
+    await flows.getByRole("rowheader", { name: "hello" }).waitFor();
+    await form.getByText("What a call starts.").waitFor();
+    assert.equal(await form.getByLabel("Flow", { exact: true }).inputValue(), "hello");
+    assert.equal(await name.and(form.locator(":focus")).inputValue(), "orders");
+  },
+);

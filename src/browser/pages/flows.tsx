@@ -1,12 +1,12 @@
 import { PageHead } from "../head.tsx";
-import { useLayoutEffect, useState } from "hono/jsx/dom";
+import { useState } from "hono/jsx/dom";
 import { call, readAll } from "../api.ts";
 import { Button } from "../button.tsx";
 import { Field } from "../field.tsx";
 import { FilterForm, useFiltersOfAddress, type Filters } from "../filters.tsx";
 import { DifferingBadge, FlowBadge } from "../flow-badge.tsx";
-import { useLoaded } from "../loaded.ts";
-import { complain, notify } from "../notice.tsx";
+import { useLoaded, useRefresh } from "../loaded.ts";
+import { notify } from "../notice.tsx";
 import { may, pagePath } from "../page.ts";
 import type { Flow } from "../resources.ts";
 import { start } from "../start.tsx";
@@ -29,14 +29,8 @@ start(async () => <FlowsPage />);
 
 function FlowsPage() {
   const [flows, readAgain] = useLoaded(() => readAll<Flow>("flow"));
-  // Whoever comes back from an editor sees what was saved there.
-  useLayoutEffect(() => {
-    const again = (): void => {
-      readAgain().catch(complain);
-    };
-    addEventListener("focus", again);
-    return () => removeEventListener("focus", again);
-  }, []);
+  // Files are saved elsewhere: the page follows.
+  useRefresh(readAgain);
   const reload = async (): Promise<void> => {
     await call("POST", ["flow", "reload"]);
     await readAgain();

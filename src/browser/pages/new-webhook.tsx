@@ -2,9 +2,10 @@ import { PageHead } from "../head.tsx";
 import { useEffect, useState } from "hono/jsx/dom";
 import { call, readAll } from "../api.ts";
 import { Created } from "../created.tsx";
-import { Field } from "../field.tsx";
+import { Field, SteadyFields } from "../field.tsx";
 import { Form } from "../form.tsx";
 import { textOf } from "../form-values.ts";
+import { useRefresh } from "../loaded.ts";
 import { NameField } from "../name-field.tsx";
 import { may, pagePath } from "../page.ts";
 import type { Flow, Named, Webhook } from "../resources.ts";
@@ -16,7 +17,7 @@ const USUAL_ROLE = "webhook";
 const TITLE = "New webhook";
 
 start(async () => {
-  if (may("webhook.write")) return <NewWebhookPage lists={await readLists()} />;
+  if (may("webhook.write")) return <NewWebhookPage first={await readLists()} />;
   return (
     <>
       <PageHead title={TITLE} />
@@ -37,7 +38,10 @@ async function readLists() {
 
 type Lists = Awaited<ReturnType<typeof readLists>>;
 
-function NewWebhookPage({ lists }: { lists: Lists }) {
+function NewWebhookPage({ first }: { first: Lists }) {
+  const [lists, setLists] = useState(first);
+  // Somebody may be writing the first flow.
+  useRefresh(async () => setLists(await readLists()), lists.flows?.length === 0);
   const [created, setCreated] = useState<Webhook | null>(null);
   useEffect(() => document.getElementById("name")?.focus(), []);
   const create = async (values: FormData): Promise<void> => {
@@ -90,7 +94,7 @@ function FlowField({ flows }: Pick<Lists, "flows">) {
 function Fields({ lists: { flows, roles, projects } }: { lists: Lists }) {
   const others = projects.filter(({ name }) => name !== "Default");
   return (
-    <>
+    <SteadyFields>
       <FlowField flows={flows} />
       <NameField />
       <details>
@@ -109,7 +113,7 @@ function Fields({ lists: { flows, roles, projects } }: { lists: Lists }) {
           choices={[["", "Default"], ...others.map(({ id, name }) => [id ?? "", name] as const)]}
         />
       </details>
-    </>
+    </SteadyFields>
   );
 }
 
