@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { Button } from "./button.tsx";
-import { number } from "./format.ts";
+import { number, plural } from "./format.ts";
 import type { LogLine } from "./resources.ts";
 import { Clock } from "./time.tsx";
 import { Said } from "./said.tsx";
@@ -64,8 +64,13 @@ function LevelFilters(props: {
   );
 }
 
-/** The list follows its end unless somebody reads above. */
+/** Lines that are drawn at once; those before them follow on request, so that a long log opens fast. */
+const LINES_AT_ONCE = 2000;
+
+/** The end of the list, which is followed unless somebody reads above. */
 function Lines({ lines }: { lines: readonly LogLine[] }) {
+  const [most, setMost] = useState(LINES_AT_ONCE);
+  const from = Math.max(0, lines.length - most);
   const list = useRef<HTMLElement | null>(null);
   const isAtEnd = useRef(false);
   const scrolled = ({ currentTarget }: Event): void => {
@@ -77,8 +82,13 @@ function Lines({ lines }: { lines: readonly LogLine[] }) {
   }, [lines]);
   return (
     <div class="log" tabindex={0} role="log" aria-label="Log" ref={list} onScroll={scrolled}>
-      {lines.map(({ at, level, text }) => (
-        <p>
+      {from === 0 ? null : (
+        <Button style="quiet json-more" act={() => setMost(most + LINES_AT_ONCE)}>
+          {plural(from, "earlier line")}
+        </Button>
+      )}
+      {lines.slice(from).map(({ at, level, text }, place) => (
+        <p key={from + place}>
           <span class="soft">
             <Clock of={at} />
           </span>

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page, Request } from "playwright-core";
 import { endedExecution } from "../blackbox/scenario.ts";
@@ -348,6 +349,33 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
       await page.unrouteAll();
       assert.equal(asked.length, 1, name);
     }
+  });
+
+  test("have the last lines of a long log, and those before them on request", async () => {
+    const steps = Array.from({ length: 4500 }, (_, at) => ({ log: `line ${at}.` }));
+    const input_value = { json: { steps } };
+    const { body } = await service.api("POST", "/flow/answer/execution", { input_value });
+    const { id } = body as { id: string };
+    await endedExecution(service, id);
+    await visit(page, service, `/ui/executions/${id}`);
+    const lines = page.locator(".log p");
+    const earlier = page.getByRole("button", { name: "earlier lines" });
+    for (const [count, first] of [
+      [2000, "line 2500."],
+      [4000, "line 500."],
+    ] as const) {
+      await lines.first().getByText(first).waitFor();
+      assert.equal(await lines.count(), count);
+      await lines.last().getByText("line 4499.").waitFor();
+      await earlier.click();
+    }
+    await lines.first().getByText("line 0.").waitFor();
+    assert.equal(await lines.count(), 4500);
+    assert.equal(await earlier.count(), 0);
+    const saving = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download" }).click();
+    const text = await readFile(await (await saving).path(), "utf8");
+    assert.equal(text.split("\n").length, 4501);
   });
 
   test("finds the last of very many members, and shows those around it", async () => {

@@ -18,6 +18,7 @@ export const HOSTILE_NAME = "<img src=x onerror=document.title='owned'>";
 export async function openWorkshop(prefix = ""): Promise<Service> {
   const config = {
     WAIT_POLL_WINDOW_SEC: 1,
+    MAX_LOG_LINES: 5000,
     ...(prefix === "" ? {} : { BASE_URL: `http://127.0.0.1${prefix}` }),
   };
   const plugins = globSync(join(ROOT, "plugins/*.ts"));
