@@ -20,6 +20,31 @@ describe("lists in the browser", { skip: noBrowser }, () => {
     await service?.stop();
   });
 
+  test("stay on their page, with the focus, as something on it is changed or deleted", async () => {
+    const names = Array.from({ length: 53 }, (_, at) => `zz-${String(at).padStart(2, "0")}`);
+    for (const name of names) await service.api("POST", "/secret", { name, value: "of this test" });
+    await visit(page, service, "/ui/admin/secrets");
+    await page.getByRole("button", { name: "Next" }).click();
+    const change = page.getByRole("button", { name: "Change zz-52" });
+    const dialog = page.getByRole("dialog");
+    const submit = async (name: string): Promise<void> => {
+      const read = page.waitForResponse(/\/secret\?/);
+      await dialog.getByRole("button", { name }).click();
+      await dialog.waitFor({ state: "detached" });
+      await (await read).finished();
+      await page.locator(".list:not([aria-busy])").waitFor();
+    };
+    await change.click();
+    await dialog.getByLabel("New value").fill("another");
+    await submit("Save");
+    await change.and(page.locator(":focus")).waitFor();
+    await page.getByRole("button", { name: "Delete zz-51" }).click();
+    await submit("Delete");
+    await change.and(page.locator(":focus")).waitFor();
+    assert.equal(await page.getByRole("rowheader", { name: "zz-51" }).count(), 0);
+    for (const name of names) await service.api("DELETE", `/secret/${name}`);
+  });
+
   test("are on the same page, scrolled as they were, when somebody comes back to them", async () => {
     // The list asks for fifty; the test's service has fewer, so the answer is cut short here.
     await page.route(/\/execution\?/, (route) =>

@@ -30,13 +30,16 @@ export interface CollectionProps<Item extends { readonly name: string }> {
   readonly ownPassword?: "password" | "own_password";
 }
 
+type Done = "Created" | "Saved" | "Deleted";
+
 /** A list of named resources that are created, changed and deleted in dialogs. */
 export function Collection<Item extends { readonly name: string }>(props: CollectionProps<Item>) {
   const { type, noun, plural, note, columns, canChange } = props;
   const pages = usePages<Item>([type]);
-  const done = (said: string): void => {
+  // What is new may be on any page; what was there is on the one that is shown.
+  const done = (said: Done): void => {
     notify(said);
-    pages.reload().catch(complain);
+    (said === "Created" ? pages.reload() : pages.refresh()).catch(complain);
   };
   const edit = (item: Item | null) => save(props, item, done);
   const remove = (item: Item) => removeItem(props, item, done);
@@ -84,7 +87,7 @@ function Acts(props: { name: string; change: () => Promise<void>; remove: () => 
 async function save<Item extends { readonly name: string }>(
   props: CollectionProps<Item>,
   item: Item | null,
-  done: (said: string) => void,
+  done: (said: Done) => void,
 ): Promise<void> {
   const { type, noun, fields, toBody, ownPassword, isBroad = false } = props;
   // The state that is changed is the one that is shown: somebody else's change in between is told.
@@ -113,7 +116,7 @@ async function save<Item extends { readonly name: string }>(
 async function removeItem<Item extends { readonly name: string }>(
   { type, deletion, ownPassword }: CollectionProps<Item>,
   { name }: Item,
-  done: (said: string) => void,
+  done: (said: Done) => void,
 ): Promise<void> {
   const title = `Delete "${name}"?`;
   const act = async (body?: object): Promise<void> => {

@@ -24,7 +24,7 @@ interface Token {
 export function Tokens() {
   const [isAll, setAll] = useState(false);
   const pages = usePages<Token>(["token"], isAll ? { all: "true" } : {});
-  const act = (token: Token) => <End token={token} end={() => end(token, pages.reload)} />;
+  const act = (token: Token) => <End token={token} end={() => end(token, pages.refresh)} />;
   const columns: readonly Column<Token>[] = [
     ["User", ({ user_name }) => user_name, "head"],
     ["Since", ({ created_at }) => <Time of={created_at} />, "wide"],
@@ -59,11 +59,11 @@ function End({ token, end }: { token: Token; end: () => Promise<void> }) {
 }
 
 /** Somebody else's session ends after the own password. */
-async function end({ id, user_name }: Token, reload: () => Promise<void>): Promise<void> {
+async function end({ id, user_name }: Token, refresh: () => Promise<void>): Promise<void> {
   const act = async (body?: object): Promise<void> => {
     await call("DELETE", ["token", id], { body });
     notify("The session has ended");
-    reload().catch(complain);
+    refresh().catch(complain);
   };
   if (user_name === USER) return act();
   const text = "Whoever uses it has to log in again.";
