@@ -199,6 +199,28 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     ]);
   });
 
+  test("breaks long names in a dialog, which is scrolled one way alone", async () => {
+    const name = "long".repeat(25);
+    const role = { name, permissions: [], password: ADMIN_PASSWORD };
+    assert.equal((await service.api("POST", "/project", { name })).status, 201);
+    assert.equal((await service.api("POST", "/role", role)).status, 201);
+    const dialog = page.getByRole("dialog");
+    for (const [path, noun] of [
+      ["/ui/admin/users", "user"],
+      ["/ui/admin/roles", "role"],
+    ] as const) {
+      await visit(page, service, path);
+      await page.getByRole("button", { name: `New ${noun}` }).click();
+      await dialog.getByText(name).first().waitFor({ state: "attached" });
+      const over = await dialog.evaluate((of) => of.scrollWidth - of.clientWidth);
+      assert.equal(over, 0, noun);
+      await dialog.getByRole("button", { name: "Cancel" }).click();
+      await dialog.waitFor({ state: "detached" });
+    }
+    await service.api("DELETE", `/project/${name}`);
+    await service.api("DELETE", `/role/${name}`, { password: ADMIN_PASSWORD });
+  });
+
   test("keeps the grants of a role whose line is added once more, or is of everything", async () => {
     const { id } = await read("/project/Shop");
     const permissions = [
