@@ -9,8 +9,13 @@ type Level = LogLine["level"];
 
 const LEVELS: readonly Level[] = ["error", "warn", "info", "debug"];
 
-/** The log of an execution: its lines as they come, by level, and as a file. */
-export function LogView({ lines, name }: { lines: readonly LogLine[]; name: string }) {
+/**
+ * The log of an execution: its lines as they come, by level, and as a file.
+ *
+ * @param props.isRunning the last lines of a long log come at its end alone
+ */
+export function LogView(props: { lines: readonly LogLine[]; name: string; isRunning: boolean }) {
+  const { lines, name, isRunning } = props;
   const [hidden, setHidden] = useState<readonly Level[]>([]);
   const turn = (level: Level): void =>
     setHidden((now) =>
@@ -30,7 +35,14 @@ export function LogView({ lines, name }: { lines: readonly LogLine[]; name: stri
       {lines.length === 0 ? (
         <p class="soft">It has logged nothing.</p>
       ) : (
-        <Lines lines={lines.filter(({ level }) => !hidden.includes(level))} />
+        <>
+          <Lines lines={lines.filter(({ level }) => !hidden.includes(level))} />
+          {isRunning ? (
+            <p class="soft">
+              Of a very long log, the last lines come once the execution has ended.
+            </p>
+          ) : null}
+        </>
       )}
     </>
   );

@@ -273,6 +273,7 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     const { id } = started.body as { id: string };
     await visit(page, service, `/ui/executions/${id}`);
     await page.locator("#badges", { hasText: "Running" }).waitFor();
+    await page.locator("#log").getByText("the last lines come once").waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     const dialog = page.getByRole("dialog", { name: 'Cancel the execution of "slow"?' });
     await dialog.getByText(id).waitFor();
@@ -284,6 +285,7 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await dialog.getByRole("button", { name: "Cancel it" }).click();
     await page.locator("#badges", { hasText: "Cancelled" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
+    assert.equal(await page.locator("#log").getByText("the last lines come once").count(), 0);
   });
 
   test("have each line of their log once, when they end", async () => {

@@ -87,7 +87,7 @@ function ExecutionPage({ first }: { first: Shown }) {
         <CallerAnswer execution={execution} />
       </section>
       <section id="log">
-        <LogView lines={lines} name={id} />
+        <LogView lines={lines} name={id} isRunning={!isEnded(status)} />
       </section>
       <div class="halves">
         <div>
