@@ -19,7 +19,7 @@ import { adviseOn, adviseOnSyntax } from "./import-advice.ts";
 import type { Imports } from "./modules.ts";
 import { OwnErrors } from "./own-errors.ts";
 import type { FlowSpec } from "../shared/wire/protocol.ts";
-import { linesOf, relative, toMessage, valueOf } from "./text.ts";
+import { linesOf, relative, toMessage, valueOf, withPaths } from "./text.ts";
 
 const readFileSync = readFileSyncNow;
 const Script = ScriptNow;
@@ -33,8 +33,8 @@ export const importErrors = new OwnErrors();
 /** Deno hands over the error of a module as the text of another. */
 const WRAPPED = /^(\w*Error): (.*)$/;
 const CODE = /\.[mc]?[jt]s$/;
-const PLACE = /^(?:file:\/\/)?(\/.*|[A-Za-z]:.*):(\d+)$/;
-const FRAME = /^\s+at (?:file:\/\/)?(\/.*:\d+:\d+)$/;
+const PLACE = /^(\/.*|[A-Za-z]:.*):(\d+)$/;
+const FRAME = /^\s+at (\/.*:\d+:\d+)$/;
 const PACKAGES = "node_modules";
 const CARET = /^\s*\^+\s*$/;
 
@@ -114,7 +114,7 @@ function placeBelow(line: string, directory: string, within: string): string | n
 
 function stackOf(error: unknown): string {
   const stack = valueOf(error, "stack");
-  return typeof stack === "string" ? stack : "";
+  return typeof stack === "string" ? withPaths(stack) : "";
 }
 
 /** The engine does not tell where a module's syntax is wrong. */

@@ -1,6 +1,7 @@
 import { formatWithOptions, inspect as inspectNow, types } from "node:util";
 import {
   apply,
+  decodeURIComponent,
   endsWith,
   exec,
   get,
@@ -135,7 +136,7 @@ export function relative(text: string, directory: string, hidden: readonly strin
   const lines = linesOf(text);
   let kept = "";
   for (let at = 0; at < lines.length; at += 1) {
-    const line = lines[at] as string;
+    const line = withPaths(lines[at] as string);
     if (!isForeign(line, hidden)) kept += at === 0 ? line : `\n${line}`;
     // The bracket that opens the error's own members stands at the end of its last frame.
     else if (endsWith(line, " {")) kept += " {";
@@ -143,6 +144,35 @@ export function relative(text: string, directory: string, hidden: readonly strin
   const end = directory[directory.length - 1];
   const folder = end === "/" || end === "\\" ? directory : `${directory}/`;
   return without(without(kept, `file://${folder}`), folder);
+}
+
+const URL_OF_FILE = "file://";
+const UP_TO_BLANK = /^\S*/;
+const PLACE = /^\/.*:\d/;
+
+/**
+ * The text with paths where a stack has the URLs of places: in those, blanks and letters beyond
+ * ASCII are escaped.
+ */
+export function withPaths(text: string): string {
+  let kept = "";
+  let start = 0;
+  for (let at = indexOf(text, URL_OF_FILE); at >= 0; at = indexOf(text, URL_OF_FILE, start)) {
+    const path = slice(text, at + URL_OF_FILE.length);
+    const place = exec(UP_TO_BLANK, path)?.[0] ?? "";
+    const isPlace = exec(PLACE, place) !== null;
+    kept += slice(text, start, at) + (isPlace ? decoded(place) : URL_OF_FILE + place);
+    start = at + URL_OF_FILE.length + place.length;
+  }
+  return kept + slice(text, start);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The lines of a text; there is always one. */

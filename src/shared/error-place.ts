@@ -7,7 +7,7 @@ const FRAME = "\n    at ";
 const LONGEST = 500;
 
 /** `file:line:column` at the end of a line, in brackets where a function has a name. */
-const PLACE = /([^()\s]+:\d+:\d+)\)?$/;
+const PLACE = /^ {4}at (?:[^(]* \((?!eval at )(.+:\d+:\d+)\)|(?:async )?(.+:\d+:\d+))$/;
 
 /**
  * Where in a flow's files the newest error of these lines came from, `lib/order.ts:3:25`; null:
@@ -18,7 +18,8 @@ export function findPlace(lines: readonly Pick<LogLine, "level" | "text">[]): st
     const start = level === "error" ? text.indexOf(FRAME) : -1;
     if (start < 0) continue;
     const [frame = ""] = text.slice(start + 1, start + 1 + LONGEST).split("\n", 1);
-    return PLACE.exec(frame)?.[1] ?? null;
+    const found = PLACE.exec(frame);
+    return found?.[1] ?? found?.[2] ?? null;
   }
   return null;
 }

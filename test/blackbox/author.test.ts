@@ -86,6 +86,26 @@ describe(`an author (${target.name})`, { skip: target.skip ?? false }, () => {
     assert.equal(await dev.stop(), 0);
   });
 
+  test("is told the place of a fault, whatever letters a path has", async () => {
+    const below = "a ü~b";
+    const files = {
+      "my größe.ts": "export default () => {\n  throw new Error('no luck');\n};\n",
+      "zu früh (1).ts": "throw new Error('no luck');\nexport default 1;\n",
+      "nicht ganz.ts": "export default 1;\nconst b = = 2;\n",
+    };
+    for (const [name, text] of Object.entries(files))
+      await place.write(`${below}/plugins/${name}`, text);
+    for (const [flow, told] of [
+      ["my größe", /\n +at (?:default \(|run \()?my größe\.ts:2:9\)?\n/],
+      ["zu früh (1)", /is broken: zu früh \(1\)\.ts:1:7: no luck\n/],
+      ["nicht ganz", /is broken: nicht ganz\.ts:2:11: /],
+    ] as const) {
+      const finished = await place.run(["flow", "run", flow, "--log"], { below });
+      assert.equal(finished.code, 1, all(finished));
+      assert.match(finished.stderr, told);
+    }
+  });
+
   if (target.name === "deno") {
     test("writes a flow that reaches no file which nobody has granted", async () => {
       const at = encodeURIComponent(`${place.folder} /`);
