@@ -102,7 +102,7 @@ suite("catalog", () => {
 
   test("gives the files of a version as they ran, and nothing else by any path", async () => {
     await using fixture = await openFixture({
-      "a.ts": `import { word } from "./lib/word.ts"; export default () => [word, "./dot.png"];`,
+      "a.ts": `import { word } from "./lib/word.ts"; export default () => [word, import.meta.url, "./dot.png"];`,
       "lib/word.ts": `export const word = "one";`,
       "dot.png": "\ufffd",
       "other.ts": greet("other"),

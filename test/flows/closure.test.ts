@@ -68,6 +68,28 @@ suite("closure", () => {
     assert.equal(await folder.closure("a/folder"), null);
   });
 
+  test("has data where code imports it or looks beside itself, and not where it names it alone", async () => {
+    const permissions = `const p = { read: ["./calls.csv"], write: ["./state.json", "./plain"] };`;
+    await using folder = await openFolder({
+      "named.ts": `${permissions} readFileSync("./calls.csv"); import("./b.ts"); const b = "./c.ts";`,
+      "imported.ts": `import s from\n"./state.json"; await import("./calls.csv"); require( './plain' )`,
+      "beside.ts": `for (const n of ["./calls.csv"]) read(new URL(n, import.meta.url));`,
+      "beside.cjs": `read(join(__dirname, "./calls.csv"))`,
+      "b.ts": "",
+      "c.ts": "",
+      "calls.csv": "1",
+      "state.json": "{}",
+      plain: "",
+    });
+    for (const [entry, ...others] of [
+      ["named.ts", "b.ts", "c.ts"],
+      ["imported.ts", "calls.csv", "plain", "state.json"],
+      ["beside.ts", "calls.csv"],
+      ["beside.cjs", "calls.csv"],
+    ] as const)
+      assert.deepEqual(paths(await folder.closure(entry)), [entry, ...others].toSorted());
+  });
+
   test("has files and folders with names of any kind, each by one path", async () => {
     await using folder = await openFolder({
       "a/index.ts": `import "./it's.ts"; import './it\\'s.ts'; const a = '"./q.ts'; import "./q.ts";

@@ -6,21 +6,32 @@ import { posix } from "node:path";
  */
 const LITERAL = /(?<!\\)(["'`])(?=(\.\.?\/(?:\\["'`$\\]|(?!\1)[^\\\r\n])*)\1)/g;
 
+/** What stands before the literal of an import. */
+const IMPORTING = /\b(?:from|import|require)\s*\(?\s*$/;
+const LONGEST_BEFORE = 50;
+/** How code finds what lies beside it. */
+const BESIDE = /\bimport\.meta\b|\b__(?:dir|file)name\b/;
+const CODE = /\.[cm]?[jt]sx?$/;
+
 /**
  * Every relative path that a string literal of code names. This covers import, export from,
- * import() and new URL("./page.html", import.meta.url); a path too many does no harm.
+ * import() and new URL("./page.html", import.meta.url). Code too many does no harm. A file of data
+ * that is named alone is none of the flow's: with each write of it there would be a new version.
  *
  * @param path of the file with the code, relative to PLUGINS_DIR, as are those that are named
  */
 export function namedBy(path: string, text: string): string[] {
   const names = new Set<string>();
-  for (const [, quote, literal = ""] of text.matchAll(LITERAL)) {
+  const findsBeside = BESIDE.test(text);
+  for (const { 1: quote, 2: literal = "", index } of text.matchAll(LITERAL)) {
     if (quote === "`" && literal.includes("${")) continue;
+    const before = text.slice(Math.max(0, index - LONGEST_BEFORE), index);
+    const takesData = findsBeside || IMPORTING.test(before);
     const plain = literal.replace(/\\(.)/g, "$1");
     for (const form of [plain, decoded(plain.replace(/[?#].*$/, ""))]) {
       for (const meant of meantBy(form)) {
         const named = posix.join(posix.dirname(path), meant);
-        if (isOwn(named)) names.add(named);
+        if (isOwn(named) && (takesData || CODE.test(named))) names.add(named);
       }
     }
   }
