@@ -657,6 +657,22 @@ suite("catalog", () => {
     );
   });
 
+  test("what another service has written is never a flow", async () => {
+    await using fixture = await openFixture({
+      "a.ts": greet("a"),
+      "data/lock.db": "",
+      "data/versions/x/b.ts": greet("b"),
+      "versions/c.ts": greet("c"),
+    });
+    const names = async () => {
+      await using catalog = await fixture.open();
+      return catalog.list().map((flow) => flow.name);
+    };
+    assert.deepEqual(await names(), ["a", "versions.c"]);
+    await fixture.write("lock.db", "");
+    assert.deepEqual(await names(), ["a"]);
+  });
+
   test("a file that is written in pieces is taken when it is whole", async () => {
     await using fixture = await openFixture({ "a.ts": greet("one") });
     const catalog = await fixture.open();

@@ -40,6 +40,9 @@ export async function scan(paths: FlowPaths): Promise<Scan> {
   return { flows, misplaced, bundles, ...others };
 }
 
+/** The data folder of any service, this one's or not, has the one; copies of flows lie in the other. */
+const [DATA_LOCK, VERSIONS] = ["lock.db", "versions"];
+
 async function listFiles({ root, own }: FlowPaths) {
   const files: string[] = [];
   const links: string[] = [];
@@ -53,12 +56,15 @@ async function listFiles({ root, own }: FlowPaths) {
       continue;
     }
     if (folder === "") isMissing = entries === null;
+    const isData = entries?.some(({ name }) => name === DATA_LOCK) === true;
+    if (isData && folder !== "") continue;
     for (const entry of entries ?? []) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isSymbolicLink() && (await isFolderElsewhere(root, path))) links.push(path);
       if (!entry.isDirectory()) files.push(path);
       // Linked folders are not walked: inside, their files have a path of their own already.
-      else if (!isHidden(entry.name) && join(root, path) !== own) folders.push(path);
+      else if (isHidden(entry.name) || join(root, path) === own) continue;
+      else if (!isData || entry.name !== VERSIONS) folders.push(path);
     }
   }
   return { files: files.toSorted(), links, unreadable, isMissing };
