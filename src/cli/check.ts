@@ -22,7 +22,7 @@ import { pad, printJson, toLine, widthOf } from "./table.ts";
 /**
  * Checks the configuration, and loads every flow as the service would, apart from its data.
  *
- * @throws CommandError with each broken flow
+ * @throws CommandError where a flow is broken, or may be missing
  */
 export async function check(options: { config?: string; json?: true }): Promise<void> {
   const loaded = readConfiguration(options);
@@ -49,8 +49,10 @@ export async function check(options: { config?: string; json?: true }): Promise<
     const list = flows.catalog.list();
     if (options.json) printJson({ flows: list.map(toRow) });
     else process.stdout.write(describe(list, file, config.PLUGINS_DIR));
+    const faults = flows.catalog.faults().map(toLine);
     const broken = list.filter((flow) => flow.state === "broken").length;
-    if (broken > 0) throw new CommandError(`${broken} of ${list.length} flows cannot run`);
+    if (broken > 0) faults.push(`${broken} of ${list.length} flows cannot run`);
+    if (faults.length > 0) throw new CommandError(faults.join("\n"));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

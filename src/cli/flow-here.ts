@@ -1,4 +1,4 @@
-import type { Flow } from "../server/flows/catalog.ts";
+import type { Catalog } from "../server/flows/catalog.ts";
 import { StartError } from "../shared/errors.ts";
 import { openLog } from "../shared/log.ts";
 import { nearestWord } from "../shared/nearest.ts";
@@ -7,6 +7,7 @@ import { openAuthorService } from "./author-service.ts";
 import { createClient, type Client } from "./client.ts";
 import { CommandError } from "./command-error.ts";
 import { findExcerpt } from "./excerpt.ts";
+import { toLine } from "./table.ts";
 
 /** The flows of a folder, run by a service of this process that nobody else is told of. */
 export interface Here {
@@ -25,7 +26,7 @@ export async function openHere(folder: string): Promise<Here> {
     client: createClient({ url: service.url, token }),
     requireFlow(name) {
       const flow = service.catalog.find(name);
-      if (flow === undefined) throw missing(name, service.catalog.list());
+      if (flow === undefined) throw missing(name, service.catalog);
       if (flow.error === null) return;
       const { message, stack } = flow.error;
       const { PLUGINS_DIR } = loaded.config;
@@ -37,12 +38,13 @@ export async function openHere(folder: string): Promise<Here> {
   };
 }
 
-function missing(name: string, flows: readonly Flow[]): CommandError {
-  const names = flows.map((flow) => flow.name);
+function missing(name: string, catalog: Catalog): CommandError {
+  const names = catalog.list().map((flow) => flow.name);
   const nearest = nearestWord(name, names);
   const hint = nearest === null ? "" : `, did you mean "${nearest}"?`;
   const known = names.length === 0 ? "There are none" : `Known: ${names.slice(0, 10).join(", ")}`;
-  return new CommandError(`There is no flow "${name}"${hint || "."} ${known}`);
+  const missed = `There is no flow "${name}"${hint || "."} ${known}`;
+  return new CommandError([missed, ...catalog.faults().map(toLine)].join("\n"));
 }
 
 function explain(error: unknown): never {

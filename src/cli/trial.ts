@@ -108,7 +108,10 @@ function findFlow({ flows, config, request }: Trial): Flow {
   const root = realpathSync(config.PLUGINS_DIR);
   const files = request.files.map((file) => relative(root, file).split(sep).join("/"));
   const flow = flows.catalog.list().find(({ file }) => files.includes(file));
-  if (flow === undefined) throw new Error(`There is no flow in "${files.join('", "')}"`);
+  if (flow === undefined) {
+    const missed = `There is no flow in "${files.join('", "')}"`;
+    throw new Error([missed, ...flows.catalog.faults()].join("\n"));
+  }
   return flow;
 }
 

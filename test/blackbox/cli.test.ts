@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -174,6 +174,24 @@ describe(`commands (${target.name})`, { skip }, () => {
           assert.match(all(finished), new RegExp(name));
         }
         assert.match(all(finished), /at import/);
+      },
+    ));
+
+  test("check: what keeps flows from being found, exit code 1", () =>
+    inFolder(
+      {
+        "plugins/fine.ts": "export default () => 1;\n",
+        "plugins/shop/bundle.yaml": "name: [\n",
+        "elsewhere/b.ts": "export default () => 1;\n",
+      },
+      async (cwd) => {
+        await symlink("../elsewhere", join(cwd, "plugins/linked"));
+        const finished = await run(cwd, ["check"]);
+        assert.equal(finished.code, 1, all(finished));
+        assert.match(finished.stderr, /'linked' is a link to a folder outside of PLUGINS_DIR/);
+        assert.match(finished.stderr, /Cannot read 'shop\/bundle\.yaml'/);
+        const ran = await run(cwd, ["flow", "run", "linked.b"]);
+        assert.match(ran.stderr, /There is no flow "linked\.b"[^]*'linked' is a link/);
       },
     ));
 

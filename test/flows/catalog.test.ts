@@ -474,7 +474,7 @@ suite("catalog", () => {
     await catalog.reload();
     const told = fixture.logged.filter((line) => /is a link to a folder|bundle\.yaml/.test(line));
     assert.match(told[0] ?? "", /'team' is a link to a folder outside of PLUGINS_DIR/);
-    assert.match(told[1] ?? "", /Cannot read 'bundle\.yaml'/);
+    assert.match(told[1] ?? "", /Cannot read 'bad\/bundle\.yaml'/);
     assert.equal(told.length, 2);
   });
 

@@ -38,11 +38,13 @@ export async function readBundles(
   for (const directory of directories) {
     const about = `bundle ${directory}`;
     const bundle = await readBundle(root, directory).catch((error: unknown) => {
-      faults.tell(about, `Cannot read 'bundle.yaml': ${messageOf(error)}`, { directory });
+      faults.tell(about, `Cannot read '${directory}/bundle.yaml': ${messageOf(error)}`, {
+        directory,
+      });
       return { name: bundleName(directory), directory, description: null };
     });
     if (bundles.has(bundle.name)) {
-      const fault = `The name '${bundle.name}' is that of another bundle; give it one of its own`;
+      const fault = `The bundle '${directory}' has the name '${bundle.name}' of another; give it one of its own`;
       faults.tell(`${about}, its name`, fault, { directory });
     } else {
       bundles.set(bundle.name, bundle);

@@ -53,6 +53,8 @@ export interface Catalog {
   /** Sorted by name. */
   list(): readonly Flow[];
   bundles(): readonly Bundle[];
+  /** What is wrong with PLUGINS_DIR itself, and may keep flows from being found; for people. */
+  faults(): readonly string[];
   /**
    * A version that an execution names, also of a flow whose file is gone: one that is kept, or is
    * fetched because another node has taken it up. Undefined where it is neither, or cannot run here.
@@ -100,16 +102,15 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const loader = new Loader({ versions, limits: options, inspect: options.inspect });
   const parts = { registry, sources, loader, versions, offers };
   const sync = await FolderSync.open({ ...options, ...parts });
-  const { debounce } = sync;
-  const watch = await openWatch(plugins_dir, sync.paths, () => debounce.changed(), log);
+  const watch = await openWatch(plugins_dir, sync.paths, () => sync.debounce.changed(), log);
   sync.onMove = (root) => watch.follow(root);
-  debounce.immediately();
-  await debounce.settled();
+  sync.debounce.immediately();
+  await sync.debounce.settled();
   offers?.offer({
     list: () => listOwnFlows(registry),
     othersChanged: () => sync.offersChanged(),
   });
-  const unknown = openUnknown(offers, debounce);
+  const unknown = openUnknown(offers, sync.debounce);
   const pinned = new PinnedVersions({ ...parts, paths: () => sync.paths, log });
 
   return {
@@ -120,6 +121,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     },
     list: () => registry.list(),
     bundles: () => registry.bundles(),
+    faults: () => sync.faults(),
     findVersion: (name, version) => pinned.find(name, version),
     listBroken: (name) => registry.listBroken(name),
     verify(spec) {
@@ -129,7 +131,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
         // That too many files are open says nothing of a version.
         const entry = isOutOfFiles(error) ? null : registry.giveUp(spec.key, messageOf(error));
         if (entry !== null) entry.seen = null;
-        debounce.immediately();
+        sync.debounce.immediately();
         throw error;
       }
     },
@@ -137,16 +139,16 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     source: async (name) => readSource(registry.find(name), sources, sync.paths, versions),
     async reload() {
       sync.reload();
-      await debounce.settled();
+      await sync.debounce.settled();
       await offers?.renew();
-      await debounce.settled();
+      await sync.debounce.settled();
     },
     markBroken(key, message) {
       const entry = registry.giveUp(key, message);
       if (entry !== null) sync.remember(entry.name, null);
     },
     pin: (isPinned) => versions.pin(isPinned),
-    idle: () => debounce.idle(),
+    idle: () => sync.debounce.idle(),
     async [Symbol.asyncDispose]() {
       await offers?.[Symbol.asyncDispose]();
       await watch[Symbol.asyncDispose]();

@@ -19,6 +19,11 @@ export class FolderFaults {
     this.#log.error(members, message);
   }
 
+  /** Those of the last scan. */
+  list(): readonly string[] {
+    return [...this.#told.values()];
+  }
+
   /** The scan has ended: what it has not found is gone, and is told when it comes again. */
   endScan(): void {
     this.#told = this.#found;

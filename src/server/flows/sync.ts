@@ -87,6 +87,11 @@ export class FolderSync {
     return this.#paths;
   }
 
+  /** What was wrong with PLUGINS_DIR itself at the last pass. */
+  faults(): readonly string[] {
+    return this.#faults.list();
+  }
+
   /** Remembers on disk what serves, for the next start. */
   remember(flow: string, version: string | null): void {
     this.#updater.remember(flow, version);
