@@ -1,8 +1,9 @@
 import type { ConversionConfig } from "@valibot/to-json-schema";
 
 /**
- * A schema of valibot with a fallback takes anything. The library says so of none, and asks about
- * no schema that is a pipe: so each is looked at in the schema that holds it.
+ * A schema of valibot with a fallback takes anything, and an item of a tuple may be missing where its
+ * schema takes nothing. The library says so of none, and asks about no schema that is a pipe: so each
+ * is looked at in the schema that holds it.
  */
 
 type Override = NonNullable<ConversionConfig["overrideSchema"]>;
@@ -32,12 +33,11 @@ export function keepFallbacks({ valibotSchema, jsonSchema }: Parameters<Override
   if ([...options, key, wrapped, lazy].some(hasFallback)) return {};
   const kept = { ...jsonSchema };
   if (entries !== undefined) keepEntries(kept, entries);
-  if (items.some(hasFallback)) {
+  if (items.length > 0) {
     kept.prefixItems = (kept.prefixItems ?? []).map((told, at) =>
       hasFallback(items[at]) ? {} : told,
     );
-    // One that is not there may be made up.
-    delete kept.minItems;
+    kept.minItems = items.findLastIndex((one) => !takesNothing(one)) + 1;
   }
   if (hasFallback(item)) kept.items = {};
   if (hasFallback(rest) || hasFallback(value)) {
@@ -45,6 +45,20 @@ export function keepFallbacks({ valibotSchema, jsonSchema }: Parameters<Override
     else kept.items = {};
   }
   return kept;
+}
+
+/** An item that is not there is validated as `undefined`. */
+function takesNothing(schema: unknown): boolean {
+  try {
+    return (schema as Runnable)["~run"]({ value: undefined }, {}).issues === undefined;
+  } catch {
+    return true;
+  }
+}
+
+/** What any schema of valibot has. */
+interface Runnable {
+  "~run"(dataset: { value: unknown }, config: object): { readonly issues?: unknown };
 }
 
 function keepEntries(kept: NonNullable<Json>, entries: NonNullable<Holder["entries"]>): void {

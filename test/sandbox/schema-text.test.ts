@@ -70,6 +70,10 @@ test("nothing is refused at the door that the schema itself takes", () => {
       [v.tuple([v.lazy(() => fallback), fallback]), [1, 1]],
       [v.tuple([v.string(), v.fallback(v.number(), 1)]), ["a"]],
       [v.strictTuple([v.string(), v.fallback(v.number(), 1)]), ["a"]],
+      [v.tuple([v.string(), v.optional(v.number())]), ["a"]],
+      [v.strictTuple([v.optional(v.string()), v.nullish(v.number()), v.any()]), []],
+      [v.tupleWithRest([v.string(), v.pipe(v.optional(v.number(), 1))], v.number()), ["a"]],
+      [v.looseTuple([v.string(), v.union([v.undefined(), v.lazy(() => fallback)])]), ["a"]],
       [v.objectWithRest({}, fallback), { a: 1 }],
       [v.tupleWithRest([], fallback), [1]],
       [v.pipe(v.unknown(), v.transform(Number), v.number(), v.minValue(3)), "5"],
@@ -106,6 +110,7 @@ test("nothing is refused at the door that the schema itself takes", () => {
     assert.deepEqual(errors, [], text);
   }
   assert.equal(describe(z.string().regex(/^a+$/u))["pattern"], "^a+$");
+  assert.equal(describe(v.tuple([v.optional(v.any()), v.date(), v.any()]))["minItems"], 2);
   assert.deepEqual(describe(z.string().min(2).describe("a name")), {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     type: "string",
