@@ -7,6 +7,7 @@ import {
   exec,
   find,
   firstOf,
+  includes,
   indexOf,
   join,
   push,
@@ -155,13 +156,18 @@ const EXPORT = /^export (?=async|class|const|function|let|var)/;
 function toScript(module: string): string {
   const lines = linesOf(module);
   const kept: string[] = [`(async () => { "use strict";`];
-  for (let at = 0; at < lines.length; at += 1) push(kept, withoutModule(lines[at] as string));
+  let isInList = false;
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at] as string;
+    const isLeftOut = isInList || exec(IMPORT, line) !== null || exec(REEXPORT, line) !== null;
+    push(kept, isLeftOut ? "" : withoutExport(line));
+    if (isLeftOut) isInList = !includes(line, "}") && (isInList || includes(line, "{"));
+  }
   push(kept, "})");
   return join(kept, "\n");
 }
 
-function withoutModule(line: string): string {
-  if (exec(IMPORT, line) !== null || exec(REEXPORT, line) !== null) return "";
+function withoutExport(line: string): string {
   if (exec(DEFAULT, line) !== null)
     return `_ =            ${slice(line, "export default ".length)}`;
   return exec(EXPORT, line) === null ? line : `       ${slice(line, "export ".length)}`;

@@ -57,6 +57,12 @@ const MISTAKES: readonly (readonly [file: string, source: string, told: RegExp])
     /put what is in it into a file of its own/,
   ],
   [
+    "twice.ts",
+    'import {\n  a,\n} from "./_lib.ts";\nexport {\n  a,\n};\nconst b = 1;\nconst b = 2;\n' +
+      "export default () => b;\n",
+    /twice\.ts:8:7: .*already been declared/,
+  ],
+  [
     "equals.ts",
     'import a = require("a");\nexport default () => a;\n',
     /write: import NAME from "MODULE"/,
@@ -80,7 +86,7 @@ const OTHERS = {
 };
 
 /** Of imports, and of TypeScript that cannot be erased: Deno says it otherwise, or runs it. */
-const OF_NODE = /^(type|bare|ending|folder|enum|parameter|space|equals)\.ts$/;
+const OF_NODE = /^(type|bare|ending|folder|enum|parameter|space|twice|equals)\.ts$/;
 const isDeno = openTarget().name === "deno";
 
 describe("mistakes of authors", { skip: openTarget().skip ?? false }, () => {
