@@ -463,6 +463,31 @@ suite("catalog", () => {
     assert.deepEqual(states(), [alone, ["prices", "broken"]]);
   });
 
+  test("what a flow imports is a module while the flow is half written or shares its name", async () => {
+    const right = `import prices from "./prices.ts"; export default () => prices;`;
+    await using fixture = await openFixture({
+      "a.ts": right,
+      "prices.ts": "export default { vat: 0.19 };",
+    });
+    const catalog = await fixture.open();
+    const states = () => catalog.list().map(({ name, state }) => [name, state]);
+    assert.deepEqual(states(), [["a", "ready"]]);
+    const isHeld = async (fault: RegExp) => {
+      await catalog.reload();
+      assert.match(catalog.find("a")?.error?.message ?? "", fault);
+      assert.deepEqual(states(), [["a", "broken"]]);
+    };
+    await fixture.write("a.ts", "\n");
+    await isHeld(/is empty/);
+    await fixture.write("a.ts", right);
+    await fixture.write("a.js", greet("a"));
+    await isHeld(/have the same flow name/);
+    await fixture.remove("a.js");
+    await fixture.write("a.ts", `${right} import "./_out.ts";`);
+    await symlink("/etc/hostname", join(fixture.plugins, "_out.ts"));
+    await isHeld(/is a link that leads out/);
+  });
+
   test("a link to a folder elsewhere is told, once", async () => {
     await using fixture = await openFixture({ "a.ts": greet("a"), "../other/b.ts": greet("b") });
     await symlink("../other", join(fixture.plugins, "team"));

@@ -22,6 +22,7 @@ import type { FlowRegistry } from "./registry.ts";
 import { scan, type Scan } from "./scan.ts";
 import { messageOf, QUIET_MS, SourceMovedError, type Sources } from "./sources.ts";
 import type { Candidate } from "./version-source.ts";
+import { filesOf } from "./version-folder.ts";
 import type { Versions } from "./versions.ts";
 
 /** Between two scans without an event, in milliseconds. */
@@ -235,21 +236,34 @@ export class FolderSync {
   async #consider(entry: Entry, files: readonly string[], pass: Pass): Promise<void> {
     ownEntry(entry, files[0] ?? entry.file);
     const wrong = nameError(entry.name) ?? sharedName(entry.name, files);
-    if (wrong !== null) return this.#updater.refuse(entry, wrong);
+    if (wrong !== null) return this.#refuse(entry, wrong, pass);
     try {
       const closure = await closureOf(this.#options.sources, this.#paths, entry.file);
       // A link to nothing, or deleted since the scan.
       if (closure === null) return void this.#updater.remove(entry);
       if (closure.cut !== null && this.#wasFlow(entry)) {
         const fault = `The file '${entry.file}' ${closure.cut}; delete it to remove the flow`;
-        return this.#updater.refuse(entry, fault);
+        return this.#refuse(entry, fault, pass);
       }
       for (const { path } of closure.files) if (path !== entry.file) pass.imported.add(path);
       pass.found.push({ entry, closure });
     } catch (error) {
-      if (error instanceof SourceMovedError) return this.debounce.after(QUIET_MS);
-      return this.#updater.refuse(entry, messageOf(error));
+      if (!(error instanceof SourceMovedError)) return this.#refuse(entry, messageOf(error), pass);
+      await this.#keepImports(entry, pass);
+      this.debounce.after(QUIET_MS);
     }
+  }
+
+  async #refuse(entry: Entry, message: string, pass: Pass): Promise<void> {
+    await this.#keepImports(entry, pass);
+    await this.#updater.refuse(entry, message);
+  }
+
+  /** While the file cannot be read as a flow, what the serving version imports are modules still. */
+  async #keepImports({ name }: Entry, { imported }: Pass): Promise<void> {
+    const kept = this.#options.versions.serving(name);
+    const files = kept === undefined ? null : await filesOf(kept.directory);
+    for (const path of files ?? []) if (path !== kept?.entry) imported.add(path);
   }
 
   #wasFlow(entry: Entry): boolean {
