@@ -16,6 +16,7 @@ import {
 import { basename, join } from "node:path";
 import { now } from "../shared/clock.ts";
 import { signFolder } from "../shared/folder-signature.ts";
+import { isUnpackedName } from "../shared/unpacked-name.ts";
 import { readAsset } from "./read.ts";
 
 export interface Unpacking {
@@ -95,10 +96,13 @@ function identify(folder: string): string {
   return `${dev} ${ino} ${birthtimeNs}`;
 }
 
-/** Removes every other version's folder. What is still in use stays (on Windows). */
+/**
+ * Removes every other version's folder. What is still in use stays (on Windows), and so does what
+ * has another name: somebody else has put it there.
+ */
 export function removeOthers(unpacking: Unpacking): void {
   const kept = basename(folderOf(unpacking));
-  for (const name of readdirSync(unpacking.parent)) {
+  for (const name of readdirSync(unpacking.parent).filter(isUnpackedName)) {
     const path = join(unpacking.parent, name);
     if (name !== kept && !(name.startsWith(".") && isFresh(path))) remove(path);
   }

@@ -154,6 +154,18 @@ describe("removeOthers", () => {
     assertWhole(folder);
   });
 
+  test("keeps what somebody else has put there", () => {
+    unpack(unpacking);
+    const theirs = ["app.jar", "1.2.2", ".profile", "node-0123456789abcdef"];
+    for (const name of theirs) writeFileSync(join(unpacking.parent, name), "");
+    removeOthers(unpacking);
+    const found = readdirSync(unpacking.parent);
+    assert.deepEqual(
+      theirs.filter((name) => !found.includes(name)),
+      [],
+    );
+  });
+
   test("keeps what another process may be unpacking", () => {
     unpack(unpacking);
     mkdirSync(join(unpacking.parent, ".unpack-now"));

@@ -282,6 +282,36 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
       assert.equal((await lstat(join(folder, "data"))).mode & 0o777, 0o755);
     });
 
+    test("M10: what somebody has put where the service keeps its own is not removed", async () => {
+      const theirs = ["runtime/app.jar", "versions/v1/release.zip"];
+      const furnishWith = (names: readonly string[]) =>
+        furnish({}, async (path) => {
+          await mkdir(join(path, "data/runtime"), { recursive: true });
+          await mkdir(join(path, "data/versions/v1"), { recursive: true });
+          for (const name of names) await writeFile(join(path, "data", name), "theirs");
+          await chmod(join(path, "data"), 0o700);
+          for (const name of await readdir(join(path, "data")))
+            await give(join(path, "data", name));
+          await give(join(path, "data"));
+        });
+      for (const name of theirs) {
+        const folder = await furnishWith([name]);
+        const [first] = name.split("/");
+        const says = new RegExp(`Found "\\S+data/${first}/[^"]+", which the service has not made`);
+        await assertRefused(folder, says);
+        assert.ok((await lstat(join(folder, "data", name))).isFile());
+      }
+    });
+
+    test("M10: a first start that was killed while it unpacked is begun anew", async () => {
+      const folder = await furnish({}, async (path) => {
+        await mkdir(join(path, "data/runtime/.unpack-half"), { recursive: true });
+        for (const name of ["data/runtime/.unpack-half", "data/runtime", "data"])
+          await give(join(path, name));
+      });
+      await serve(folder);
+    });
+
     test("M10: flows that everybody can write are warned of, and stay as they are", async () => {
       const folder = await furnish({}, async (path) => {
         await mkdir(join(path, "plugins/inner"));

@@ -11,6 +11,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { makeFolder } from "../../shared/make-folder.ts";
+import { isUnpackedName } from "../../shared/unpacked-name.ts";
 import { refuse } from "./config-error.ts";
 import type { Loaded } from "./load.ts";
 import { describeWide, findOurs, isWide, narrow, narrowAll } from "./modes.ts";
@@ -44,11 +45,11 @@ export function openDataFolder(given: Given): string[] {
     }
   }
   requireFile(given);
-  if (!HAS_MODES) return [];
   const folder = config.DATA_DIR;
   const stats = statSync(folder);
+  requireOwnFolder(given, stats);
+  if (!HAS_MODES) return [];
   if (!isOurs(stats) && !isWide(stats)) return [describeOther(folder, stats)];
-  requireOwnFolder(given, folder);
   const place = placeOf("DATA_DIR");
   const sentences = [
     narrow(folder, place),
@@ -68,10 +69,11 @@ export function checkDataFolder(given: Given): string[] {
   requireFile(given);
   const folder = given.config.DATA_DIR;
   const stats = targetOf(folder);
-  if (!HAS_MODES || stats === null) return [];
+  if (stats === null) return [];
+  requireOwnFolder(given, stats);
+  if (!HAS_MODES) return [];
   const isOthers = !isOurs(stats) && ownId() === 0;
   if (!isOthers && !isOurs(stats) && !isWide(stats)) return [describeOther(folder, stats)];
-  if (!isOthers) requireOwnFolder(given, folder);
   const place = given.placeOf("DATA_DIR");
   return [folder, ...listOwn(given), ...listCopies(given)].flatMap((path) => {
     const found = isOthers ? targetOf(path) : findOurs(path, place);
@@ -165,15 +167,56 @@ function listCopies({ config }: Given): string[] {
     .filter((path) => isOurs(lstatSync(path)));
 }
 
-/** Others may need what lies beside: a folder that was never the service's is not narrowed. */
-function requireOwnFolder(given: Given, folder: string): void {
-  if (!isWide(statSync(folder)) || listOwn(given).length > 0) return;
-  const other = readdirSync(folder).find((name) => !/^\.|^lost\+found$/.test(name));
-  if (other === undefined) return;
-  const path = quotePath(folder);
-  refuse(
-    given.placeOf("DATA_DIR"),
-    `Found other files in DATA_DIR "${folder}" ("${other}"), which is open to other users, ` +
-      `expected a folder of the service's own. Run: chmod 700 ${path}, or set another DATA_DIR`,
+/** What the service alone makes in DATA_DIR, before it keeps versions there. */
+const MARKS = ["lock.db", "secret.key"];
+
+/**
+ * Others may need what lies beside: a folder that was never the service's is not narrowed, and
+ * nothing in it is taken for what a crash left behind.
+ */
+function requireOwnFolder(given: Given, stats: Stats): void {
+  const { config, placeOf } = given;
+  const folder = config.DATA_DIR;
+  const database = databaseFile(config) ?? "";
+  const marks = MARKS.map((name) => join(folder, name));
+  if (dirname(database) === folder) marks.push(database);
+  if (marks.some((path) => existsSync(path))) return;
+  const place = placeOf("DATA_DIR");
+  const taken = findTaken(folder);
+  if (taken !== undefined)
+    refuse(
+      place,
+      `Found "${join(folder, taken)}", which the service has not made, expected a DATA_DIR of the ` +
+        `service's own. Set another DATA_DIR`,
+    );
+  if (!HAS_MODES || !isWide(stats)) return;
+  const other = namesIn(folder).find(
+    (name) => !/^\.|^lost\+found$/.test(name) && !OWN.includes(name),
   );
+  if (other === undefined) return;
+  refuse(
+    place,
+    `Found other files in DATA_DIR "${folder}" ("${other}"), which is open to other users, ` +
+      `expected a folder of the service's own. Run: chmod 700 ${quotePath(folder)}, or set another DATA_DIR`,
+  );
+}
+
+/** What somebody else has put where the service removes what it does not know. */
+function findTaken(folder: string): string | undefined {
+  // A start that was killed in its first moment has unpacked, and left no other trace.
+  const others = namesIn(join(folder, "runtime")).filter((name) => !isUnpackedName(name));
+  const [first] = [
+    ...others.map((name) => join("runtime", name)),
+    ...namesIn(join(folder, "versions")).map((name) => join("versions", name)),
+  ];
+  return first;
+}
+
+/** What cannot be listed is not emptied either. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
