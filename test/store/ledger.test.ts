@@ -826,6 +826,36 @@ test("a backup has what the ledger has, and a restore leaves none of it behind",
   }
 });
 
+test("what a killed service has left is no backup: its WAL and its ledger would be lost", async () => {
+  await leaveLedger("left-over.db");
+  const [left, own] = [pathOf("killed-left-over.db"), toFile(pathOf("untouched.db"))];
+  await (await open("untouched.db"))[Symbol.asyncDispose]();
+  const before = readFileSync(own.path);
+  const beside = existsSync(`${left}-wal`) ? statSync(`${left}-wal`).size : 0;
+  assert.ok(beside > 0);
+  await assert.rejects(restoreFrom(own, left), { message: /lacks what its WAL \(".*-wal"\) has/ });
+  const db = new Database(left);
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  db.close();
+  await assert.rejects(restoreFrom(own, left), {
+    message: /lacks what its ledger has.*: flowhook backup FILE/,
+  });
+  assert.ok(before.equals(readFileSync(own.path)));
+  await backupTo(toFile(left), pathOf("left-over-backup.db"));
+  const old = await restoreFrom(own, pathOf("left-over-backup.db"));
+  assert.equal((dump("untouched.db") as unknown[][])[0]?.length, 1);
+  await restoreFrom(own, old as string);
+  assert.equal((dump("untouched.db") as unknown[][])[0]?.length, 0);
+});
+
+test("a database is not restored from itself", async () => {
+  const file = toFile(pathOf("itself.db"));
+  await (await open("itself.db"))[Symbol.asyncDispose]();
+  symlinkSync(file.path, pathOf("link-to-itself.db"));
+  for (const name of ["itself.db", "link-to-itself.db"])
+    await assert.rejects(restoreFrom(file, pathOf(name)), { message: /is the database itself/ });
+});
+
 /** As where an operator has moved the database to another disk. @returns where it lies now */
 function moveBehindLink(name: string): string {
   const far = pathOf(`far-${name}`);

@@ -17,20 +17,20 @@ import { pipeline } from "node:stream/promises";
 import type { Database } from "better-sqlite3";
 import { Kysely } from "kysely";
 import { now } from "../../../shared/clock.ts";
-import { StartError } from "../../../shared/errors.ts";
 import { Applier } from "./applier.ts";
 import { isDamage } from "./error.ts";
 import { fileAt } from "./file-place.ts";
 import { moveLedger } from "./ledger-file.ts";
 import { unbroken } from "./ledger-reader.ts";
-import { LedgerError, openLeft } from "./left-ledger.ts";
-import { apply, listDue, refuseNewer } from "../migrate.ts";
+import { LedgerError, openLeft, readPosition } from "./left-ledger.ts";
+import { apply, listDue } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { FileDialect } from "./file-dialect.ts";
 import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
 import { openDatabase, type SqliteFile } from "./connection.ts";
-import { inspectDatabase, listApplied } from "./damage.ts";
+import { listApplied } from "./damage.ts";
+import { requireRestorable } from "./restorable.ts";
 
 /** Copies of the database: whole, checked, and in one file without a WAL beside it. */
 
@@ -103,11 +103,11 @@ export function removePartial(beside: string): void {
  *
  * @returns the path of the replaced database, beside the new one; null where there was none
  * @throws Error or StartError where the backup is damaged, none of this product, of a newer
- *   version, or holds what this product never makes; the database stays as it was
+ *   version, holds what this product never makes, or lacks what lies beside it; the database stays
+ *   as it was
  */
 export async function restoreFrom(file: SqliteFile, backup: string): Promise<string | null> {
-  const applied = requireOurs(file, backup);
-  refuseNewer(applied);
+  const applied = requireRestorable(file, backup);
   const beside = restoringOf(file);
   const path = fileAt(file.path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -151,22 +151,6 @@ async function copyTo(path: string, backup: string): Promise<void> {
   rmSync(path, { force: true });
   const from = createReadStream(backup, { highWaterMark: CHUNK });
   await pipeline(from, createWriteStream(path, { fd: makeFile(path) }));
-}
-
-/** @returns names of the migrations in it */
-function requireOurs(file: SqliteFile, backup: string): string[] {
-  const applied = readApplied({ ...file, path: backup });
-  if (applied.length > 0) return applied;
-  throw new StartError(`"${backup}" is no backup of Flowhook, or it is damaged`);
-}
-
-function readApplied(file: SqliteFile): string[] {
-  try {
-    return inspectDatabase(file);
-  } catch (error) {
-    if (error instanceof StartError) return [];
-    throw error;
-  }
 }
 
 /** Checks a copy whole, and leaves it in one file, on disk. */
@@ -251,9 +235,8 @@ async function takeInLedger(
   db: Database,
   { path, addon }: Pick<SqliteFile, "path" | "addon">,
 ): Promise<void> {
-  const tables = db.prepare("select name from sqlite_master where name = 'ledger'").all();
-  if (tables.length === 0) return;
-  const applied = db.prepare("select applied from ledger").pluck().get() as number;
+  const applied = readPosition(db);
+  if (applied === null) return;
   using left = openLeft({ path: fileAt(path), addon }, path, applied);
   const read = (position: number) => unbroken(left.read(position), position);
   if (read(applied).next().done === true) return;

@@ -64,6 +64,13 @@ export function openLeft(
   );
 }
 
+/** Number of the last row that the tables have; null: they are of a release without a ledger. */
+export function readPosition(db: Database): number | null {
+  const tables = db.prepare("select name from sqlite_master where name = 'ledger'").all();
+  if (tables.length === 0) return null;
+  return db.prepare("select applied from ledger").pluck().get() as number;
+}
+
 /**
  * Takes what a release before has left beside a link; its files are kept under another name.
  *
