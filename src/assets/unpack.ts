@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
+import { isAlive } from "../shared/alive.ts";
 import { now } from "../shared/clock.ts";
 import { signFolder } from "../shared/folder-signature.ts";
 import { isUnpackedName } from "../shared/unpacked-name.ts";
@@ -34,9 +35,12 @@ export interface UnpackedFile {
   readonly digest: string;
 }
 
+/** Beginning of the name of a folder that is being written; the number of its process follows. */
+const BESIDE = ".unpack-";
+
 const PIECE_BYTES = 128 * 1024;
 
-/** A folder that an interrupted start left half written is surely nobody's after an hour. */
+/** A folder that is still half written after an hour is nobody's, whoever has the number by then. */
 const STALE_MS = 3_600_000;
 
 /**
@@ -77,8 +81,19 @@ export function openCheck(unpacking: Unpacking, folder: string): () => boolean {
   };
 }
 
-function replace(folder: string, unpacking: Unpacking): void {
-  settle(write(unpacking), folder, unpacking.files);
+function replace(folder: string, { parent, files }: Unpacking): void {
+  for (const name of readdirSync(parent).filter((found) => found.startsWith(BESIDE)))
+    if (isLeft(join(parent, name))) remove(join(parent, name));
+  const beside = mkdtempSync(join(parent, `${BESIDE}${process.pid}-`));
+  try {
+    for (const { asset, name } of files)
+      writeFileSync(join(beside, name), readAsset(asset), { mode: 0o600, flag: "wx" });
+    settle(beside, folder, files);
+  } catch (error) {
+    // A full disk gets back what was taken of it.
+    remove(beside);
+    throw error;
+  }
 }
 
 /** Makes a folder where the one above it is there. */
@@ -104,7 +119,7 @@ export function removeOthers(unpacking: Unpacking): void {
   const kept = basename(folderOf(unpacking));
   for (const name of readdirSync(unpacking.parent).filter(isUnpackedName)) {
     const path = join(unpacking.parent, name);
-    if (name !== kept && !(name.startsWith(".") && isFresh(path))) remove(path);
+    if (name !== kept && (!name.startsWith(BESIDE) || isLeft(path))) remove(path);
   }
 }
 
@@ -141,14 +156,6 @@ function digestOf(path: string, piece: Buffer): string | null {
   return hash.digest("hex");
 }
 
-function write({ parent, files }: Unpacking): string {
-  const beside = mkdtempSync(join(parent, ".unpack-"));
-  for (const { asset, name } of files) {
-    writeFileSync(join(beside, name), readAsset(asset), { mode: 0o600, flag: "wx" });
-  }
-  return beside;
-}
-
 /** Renames the new folder to its place; where another process was faster, its folder is as good. */
 function settle(beside: string, folder: string, files: readonly UnpackedFile[]): void {
   for (const attempt of [1, 2, 3]) {
@@ -181,9 +188,12 @@ function tryRename(from: string, to: string): boolean {
   }
 }
 
-function isFresh(path: string): boolean {
+/** Of a process that has ended, or of this one: in a container each has the same number. */
+function isLeft(path: string): boolean {
+  const pid = /^\.unpack-(\d+)-/.exec(basename(path))?.[1];
+  if (pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true;
   const stats = statSync(path, { throwIfNoEntry: false });
-  return stats !== undefined && now() - stats.mtimeMs < STALE_MS;
+  return stats !== undefined && now() - stats.mtimeMs >= STALE_MS;
 }
 
 function remove(path: string): void {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -141,6 +142,21 @@ test("a check tells of a folder that is as whole, and another one", () => {
   assert.equal(check(), true, "the first one is back");
   assert.equal(check(), false);
   assertWhole(folder);
+});
+
+test("what cannot be written whole takes nothing of the disk", () => {
+  const files = [...unpacking.files, { asset: "nothing of that name", name: "c", digest }];
+  assert.throws(() => unpack({ ...unpacking, files }));
+  assert.deepEqual(readdirSync(unpacking.parent), []);
+});
+
+test("what a process has left that was killed goes first, and what one writes stays", () => {
+  const { pid } = spawnSync(process.execPath, ["-e", ""]);
+  mkdirSync(unpacking.parent, { recursive: true });
+  const [left, own, other] = [pid, process.pid, process.ppid].map((id) => `.unpack-${id}-abc123`);
+  for (const name of [left, own, other]) mkdirSync(join(unpacking.parent, name!));
+  const folder = unpack(unpacking);
+  assert.deepEqual(readdirSync(unpacking.parent).toSorted(), [other, basename(folder)]);
 });
 
 describe("removeOthers", () => {

@@ -33,6 +33,36 @@ function fillDisk(folder: string): void {
 describe("storage", () => {
   const skip = isMountable() ? false : "a small disk cannot be mounted here";
 
+  test(
+    "a first start without room leaves nothing, and starts once there is some",
+    { skip },
+    async () => {
+      await using stack = new AsyncDisposableStack();
+      let disk = "";
+      const service = stack.use(
+        await openTestService({
+          config: { DATA_DIR: "./disk" },
+          flows: ["echo"],
+          prepare: async (directory) => {
+            disk = join(directory, "disk");
+            await mkdir(disk);
+            assert.ok(mountDisk(disk, "size=24m"));
+          },
+          start: false,
+        }),
+      );
+      stack.defer(() => unmountDisk(disk));
+      await writeFile(join(disk, ".filler"), Buffer.alloc(23.5 * 2 ** 20));
+      const refused = await run(service, ["serve"]);
+      assert.equal(refused.code, 1, refused.stderr);
+      assert.match(refused.stderr, /^Cannot go on: ENOSPC.* Free some space on that disk/m);
+      assert.deepEqual(await readdir(join(disk, "runtime")), []);
+      await rm(join(disk, ".filler"));
+      await service.start();
+      await service.stop();
+    },
+  );
+
   test("a full disk answers 503, and is used again once there is room", { skip }, async () => {
     await using stack = new AsyncDisposableStack();
     let disk = "";

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readdirSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
+import { isAlive } from "../../shared/alive.ts";
 import type { LineAddress } from "../../shared/wire/protocol.ts";
 import { openSeal, type Seal } from "../../shared/wire/seal.ts";
 
@@ -113,13 +114,5 @@ function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /^threads-(\d+)-\d+\.sock$/.exec(name)?.[1];
     if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(folder, name), { force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return Reflect.get(Object(error), "code") !== "ESRCH";
   }
 }
