@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { existsSync } from "node:fs";
+import { requireOwnFolders } from "../server/config/data-folder.ts";
 import { loadConfig, type Loaded } from "../server/config/load.ts";
 import { databaseFile, type Config } from "../server/config/resolve.ts";
 import { quotePath } from "../server/config/unwritable.ts";
@@ -15,10 +16,12 @@ export const CONFIG_FILE = "/etc/flowhook/flowhook.yaml";
  * key of the configuration, so that commands with the same --config work on the same data.
  *
  * @throws CommandError where it cannot tell how the service is started; nothing is printed then
+ * @throws ConfigError where the folders of the data hold what is somebody else's
  */
 export function printUnit(options: { config?: string; user?: string }): void {
   const file = resolve(options.config ?? CONFIG_FILE);
   const loaded = load(file, options.config !== undefined);
+  requireOwnFolders(loaded);
   const text = INTRODUCTION + makeUnit(findProgram(), file, loaded, options.user ?? null);
   // Without a file yet the unit is for the one that its first lines make.
   if (loaded.file !== null)

@@ -192,6 +192,16 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
         await assertRefused(folder, /sudo chown -R nobody \S+data && sudo chmod 700 \S+data/);
       });
 
+      test("11: a folder of the system is not to be given to the service", async () => {
+        const folder = await furnish({ DATA_DIR: "/usr" });
+        await assertRefused(
+          folder,
+          /Cannot write DATA_DIR "\/usr" with .* Set DATA_DIR to \/usr\/flowhook$/m,
+        );
+        const finished = await runCommand(target, ["serve"], { cwd: folder });
+        assert.doesNotMatch(text(finished), /chmod|chown|install -d/);
+      });
+
       test("11: a database of another user in the service's folder", async () => {
         const folder = await furnish({}, async (path) => {
           await mkdir(join(path, "data"));
@@ -278,7 +288,17 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
         await writeFile(join(path, "data/holiday.jpg"), "");
         await give(join(path, "data"));
       });
-      await assertRefused(folder, /"holiday\.jpg".*Run: chmod 700 \S+data, or set another/);
+      const says =
+        /with other files in it \("holiday\.jpg"\).* Set DATA_DIR to \S+data\/flowhook\. /;
+      await assertRefused(folder, says);
+      for (const command of ["serve", "check", "systemd --config flowhook.yaml"]) {
+        const { code, stdout, stderr } = await runCommand(target, command.split(" "), {
+          cwd: folder,
+        });
+        assert.equal(code, 78, `${command}: ${stdout}${stderr}`);
+        // It would take the folder from all who use it.
+        assert.doesNotMatch(stdout + stderr, /chmod|chown|install -d/, command);
+      }
       assert.equal((await lstat(join(folder, "data"))).mode & 0o777, 0o755);
     });
 
@@ -297,7 +317,7 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
       for (const name of theirs) {
         const folder = await furnishWith([name]);
         const [first] = name.split("/");
-        const says = new RegExp(`Found "\\S+data/${first}/[^"]+", which the service has not made`);
+        const says = new RegExp(`Found DATA_DIR "\\S+" with other files in it \\("${first}/`);
         await assertRefused(folder, says);
         assert.ok((await lstat(join(folder, "data", name))).isFile());
       }

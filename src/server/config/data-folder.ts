@@ -117,9 +117,20 @@ function requireWritable(given: Given, key: Key, folder: string): void {
       requireAccess(part, part === folder || !own.includes(part));
       if (part === folder) accessSync(folder, constants.R_OK);
     } catch (error) {
-      refuse(given.placeOf(key), explainUnwritable(key, folder, error, part));
+      const other = part === folder && isDenied(error) ? findOther(given, folder) : undefined;
+      refuse(
+        given.placeOf(key),
+        other === undefined
+          ? explainUnwritable(key, folder, error, part)
+          : `Cannot write ${describeOthers(key, folder, other)}`,
+      );
     }
   }
+}
+
+function isDenied(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "EACCES" || code === "EPERM";
 }
 
 function requireAccess(path: string, isFolder: boolean): void {
@@ -167,38 +178,59 @@ function listCopies({ config }: Given): string[] {
     .filter((path) => isOurs(lstatSync(path)));
 }
 
-/** What the service alone makes in DATA_DIR, before it keeps versions there. */
-const MARKS = ["lock.db", "secret.key"];
-
 /**
  * Others may need what lies beside: a folder that was never the service's is not narrowed, and
  * nothing in it is taken for what a crash left behind.
  */
 function requireOwnFolder(given: Given, stats: Stats): void {
-  const { config, placeOf } = given;
-  const folder = config.DATA_DIR;
-  const database = databaseFile(config) ?? "";
-  const marks = MARKS.map((name) => join(folder, name));
-  if (dirname(database) === folder) marks.push(database);
-  if (marks.some((path) => existsSync(path))) return;
-  const place = placeOf("DATA_DIR");
-  const taken = findTaken(folder);
-  if (taken !== undefined)
-    refuse(
-      place,
-      `Found "${join(folder, taken)}", which the service has not made, expected a DATA_DIR of the ` +
-        `service's own. Set another DATA_DIR`,
-    );
-  if (!HAS_MODES || !isWide(stats)) return;
-  const other = namesIn(folder).find(
-    (name) => !/^\.|^lost\+found$/.test(name) && !OWN.includes(name),
-  );
+  const folder = given.config.DATA_DIR;
+  if (isMarked(given, folder)) return;
+  const isOpen = HAS_MODES && isWide(stats);
+  const other = isOpen ? findOther(given, folder) : findTaken(folder);
   if (other === undefined) return;
-  refuse(
-    place,
-    `Found other files in DATA_DIR "${folder}" ("${other}"), which is open to other users, ` +
-      `expected a folder of the service's own. Run: chmod 700 ${quotePath(folder)}, or set another DATA_DIR`,
+  const open = isOpen ? ". It is open to other users, who may need them" : "";
+  refuse(given.placeOf("DATA_DIR"), `Found ${describeOthers("DATA_DIR", folder, other)}${open}`);
+}
+
+/**
+ * Before a command is printed that gives the folders to the service's user alone.
+ *
+ * @throws ConfigError where they hold what the service has not made
+ */
+export function requireOwnFolders(given: Given): void {
+  for (const { key, folder } of foldersOf(given)) {
+    const other = findOther(given, folder);
+    if (other !== undefined)
+      refuse(given.placeOf(key), `Found ${describeOthers(key, folder, other)}`);
+  }
+}
+
+function describeOthers(key: Key, folder: string, other: string): string {
+  const own = quotePath(join(folder, "flowhook"));
+  const place = key === "DATA_DIR" ? own : `a file in ${own}`;
+  return (
+    `${key} "${folder}" with other files in it ("${other}"), expected a folder of the service's ` +
+    `own. Set ${key} to ${place}`
   );
+}
+
+/** What the service alone makes in DATA_DIR, before it keeps versions there. */
+const MARKS = ["lock.db", "secret.key"];
+
+/** Whether the service has been there. */
+function isMarked({ config }: Given, folder: string): boolean {
+  const marks = folder === config.DATA_DIR ? MARKS.map((name) => join(folder, name)) : [];
+  const database = databaseFile(config) ?? "";
+  if (dirname(database) === folder) marks.push(database);
+  return marks.some((path) => existsSync(path));
+}
+
+/** What a folder holds of somebody else. */
+function findOther(given: Given, folder: string): string | undefined {
+  if (isMarked(given, folder)) return undefined;
+  const others = namesIn(folder).filter((name) => !/^\.|^lost\+found$/.test(name));
+  if (folder !== given.config.DATA_DIR) return others[0];
+  return findTaken(folder) ?? others.find((name) => !OWN.includes(name));
 }
 
 /** What somebody else has put where the service removes what it does not know. */
