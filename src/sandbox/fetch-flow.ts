@@ -7,6 +7,7 @@ import {
   TypeError,
   apply,
   create,
+  exec,
   getOwnPropertyDescriptor,
   getPrototypeOf,
   get,
@@ -15,9 +16,11 @@ import {
   push,
   setPrototypeOf,
   slice,
+  startsWith,
   stringify,
   uncurry,
 } from "../shared/intrinsics.ts";
+import type { FlowLog } from "./flow-log.ts";
 import { shown } from "./text.ts";
 
 /**
@@ -30,6 +33,8 @@ const { alloc, concat } = Buffer;
 const isUtf8 = isUtf8Now;
 const { isUint8Array } = types;
 const toString = uncurry(Buffer.prototype.toString);
+/** Of the first four bytes. */
+const toHex = (bytes: Buffer): string => toString(bytes, "hex", 0, 4) as string;
 const lengthOf = uncurry(
   getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype) as object, "byteLength")?.get as (
     this: Uint8Array,
@@ -77,13 +82,15 @@ function toHeaders(given: unknown): Headers {
 
 /**
  * JSON text of {status, headers, body, body_encoding?}; the body is base64 where it is no UTF-8.
- * HEAD has none: a stream, which may have no end, is not read for it.
+ * HEAD has none: a stream, which may have no end, is not read for it. A `content-encoding` that
+ * its body does not have, as after `fetch`, is left out, and the log says so.
  * @throws {Error} where it is no Response, or its body has more bytes than the limit
  */
 export async function fromResponse(
   response: unknown,
   method: string,
   maxBytes: number,
+  log: Pick<FlowLog, "write">,
 ): Promise<string> {
   if (!(response instanceof Response)) {
     throw new TypeError(`The flow's fetch returned ${shown(response)}, expected a Response`);
@@ -94,13 +101,51 @@ export async function fromResponse(
   }
   const bytes = await readBody(response, method === "HEAD" ? null : maxBytes);
   const isText = isUtf8(bytes);
+  const headers = fromHeaders(response.headers);
+  const coding = headers["content-encoding"];
+  if (typeof coding === "string" && isUndone(coding, response, bytes, isText)) {
+    delete headers["content-encoding"];
+    log.write("warn", [UNDONE]);
+  }
   return stringify({
     __proto__: null,
     status,
-    headers: fromHeaders(response.headers),
+    headers,
     body: toString(bytes, isText ? "utf8" : "base64"),
     body_encoding: isText ? undefined : "base64",
   });
+}
+
+const UNDONE =
+  'Header "content-encoding" was left out of the response: its body is not encoded as it says ' +
+  "(fetch decodes what it receives)";
+
+/** What the runtime's fetch decodes, and how in base 16 a body begins that is still encoded so. */
+const CODINGS = [
+  { name: /(?:^|[,\s])(?:x-)?gzip\s*$/i, magic: "1f8b" },
+  { name: /(?:^|[,\s])zstd\s*$/i, magic: "28b52ffd" },
+  { name: /(?:^|[,\s])(?:br|deflate)\s*$/i, magic: null },
+];
+
+/** No result of a coding has so many bytes and is UTF-8. */
+const SURELY_TEXT = 32;
+
+/** Whether a body is not encoded any more as its header says: a copy of a response has no URL to tell. */
+function isUndone(
+  coding: string,
+  { url, status }: Response,
+  bytes: Buffer,
+  isText: boolean,
+): boolean {
+  for (let at = 0; at < CODINGS.length; at += 1) {
+    const { name, magic } = CODINGS[at] as (typeof CODINGS)[number];
+    if (exec(name, coding) === null) continue;
+    const size = lengthOf(bytes);
+    if (url !== "" || (isText && size >= SURELY_TEXT)) return true;
+    // A part of a file does not begin as the file does.
+    return magic !== null && size > 0 && status !== 206 && !startsWith(toHex(bytes), magic);
+  }
+  return false;
 }
 
 /** @param maxBytes null: nobody wants it */

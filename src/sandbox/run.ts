@@ -150,7 +150,8 @@ async function call(
   if (typeof handle === "function") {
     const request = toRequest(execution.job, input, execution.controller.signal);
     const answered: unknown = await apply(handle, flow, [request]);
-    execution.response = await fromResponse(answered, request.method, max_output_bytes);
+    const { method } = request;
+    execution.response = await fromResponse(answered, method, max_output_bytes, execution.log);
     return toEnding(execution, null, max_output_bytes);
   }
   const act = isDefined ? start : flow;

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import type { Inspection, Job } from "../../src/shared/wire/protocol.ts";
 import { openBench, type Bench, type FlowOptions } from "../runner/runners-fixture.ts";
 
@@ -317,6 +318,63 @@ test("a response made before a failure is kept", async () => {
   );
   assert.equal(status, "ENDED_ERROR");
   assert.match(response ?? "", /kept/);
+});
+
+const TEXT = "a text of more than thirty-two bytes, as most are that somebody compresses";
+const GZIPPED = gzipSync(TEXT);
+
+/** Bodies of an upstream, by the path that is asked for. */
+const UPSTREAM: Readonly<Record<string, { coding: string; bytes: Buffer; text: string }>> = {
+  gzip: { coding: "gzip", bytes: GZIPPED, text: TEXT },
+  "GZIP after br": { coding: "br, GZIP", bytes: gzipSync(brotliCompressSync(TEXT)), text: TEXT },
+  br: { coding: "br", bytes: brotliCompressSync(TEXT), text: TEXT },
+  zstd: { coding: "zstd", bytes: zstdCompressSync(TEXT), text: TEXT },
+  deflate: { coding: "deflate", bytes: deflateSync(TEXT), text: TEXT },
+  short: { coding: "gzip", bytes: gzipSync("short"), text: "short" },
+  binary: { coding: "gzip", bytes: gzipSync(GZIPPED.subarray(2)), text: "" },
+};
+
+test("a fetch flow answers with what it has fetched, without the coding that fetch has undone", async () => {
+  const server = createServer(({ url }, response) => {
+    const { coding, bytes } = UPSTREAM[decodeURIComponent(url ?? "").slice(1)] ?? assert.fail(url);
+    response.setHeader("content-encoding", coding).setHeader("x-kept", "1").end(bytes);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  after(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  for (const [name, { text }] of Object.entries(UPSTREAM))
+    for (const given of ["found", "new Response(found.body, found)"]) {
+      const code = `export default { async fetch() { const found = await fetch("http://127.0.0.1:${port}/${encodeURIComponent(name)}"); return ${given}; } };`;
+      const { id, ending } = bench.start(bench.flow(code, { grants: { net: true } }));
+      const { headers, body } = JSON.parse((await ending).response ?? "{}");
+      assert.equal(headers["content-encoding"], undefined, `${name}: ${given}`);
+      assert.equal(headers["x-kept"], "1");
+      if (text !== "") assert.equal(body, text);
+      assert.match(bench.log(id), /^warn Header "content-encoding" was left out of the response:/);
+    }
+});
+
+test("a fetch flow that compresses its own answer says so", async () => {
+  const own: [coding: string, made: string][] = [
+    ["gzip", "zlib.gzipSync(text)"],
+    ["x-gzip", "zlib.gzipSync('')"],
+    ["br", "zlib.brotliCompressSync(text)"],
+    ["br", "zlib.brotliCompressSync('')"],
+    ["zstd", "zlib.zstdCompressSync(text)"],
+    ["deflate", "zlib.deflateSync(text)"],
+    ["deflate", "zlib.deflateRawSync('a')"],
+    ["identity", "text"],
+    ["own", "text"],
+  ];
+  for (const [coding, made] of own) {
+    const code = `import zlib from "node:zlib"; const text = ${JSON.stringify(TEXT)};
+      export default { fetch: () => new Response(${made}, { headers: { "content-encoding": "${coding}" } }) };`;
+    const { headers } = (await runOf(code)) as { headers: Record<string, string> };
+    assert.equal(headers["content-encoding"], coding, made);
+  }
+  const part = `import zlib from "node:zlib"; export default { fetch: () => new Response(zlib.gzipSync("${TEXT}").subarray(9), { status: 206, headers: { "content-encoding": "gzip" } }) };`;
+  const { headers } = (await runOf(part)) as { headers: Record<string, string> };
+  assert.equal(headers["content-encoding"], "gzip");
 });
 
 test("a fetch flow gets the request and gives its response", async () => {
