@@ -15,9 +15,17 @@ const extensions: unknown = Reflect.get(ModuleNow, "_extensions");
 /**
  * They stay open: a program writes to them, or to a member of an object that inherits from them
  * (`point.toString = ...`), which a frozen one would refuse. The engine matches patterns ten times
- * slower once anything of their prototype is not as it was made.
+ * slower once anything of their prototype is not as it was made. Packages that a run loads put their
+ * own functions in the place of some of `process`.
  */
-const OPEN = ["Object.prototype", "Function.prototype", "RegExp.prototype", "Error", "process.env"];
+const OPEN = [
+  "Object.prototype",
+  "Function.prototype",
+  "RegExp.prototype",
+  "Error",
+  "process",
+  "process.env",
+];
 
 /** One of them, with its name for messages. */
 export interface Shared {

@@ -237,6 +237,15 @@ const PLACES: Readonly<Record<string, { leave: string; find: string }>> = {
     find: "globalThis.localStorage",
   },
   "the environment": { leave: "process.env.X = 1", find: "process.env.X" },
+  "a function of the process": {
+    leave: 'process.cwd = () => "left"',
+    find: 'process.cwd() === "left"',
+  },
+  "a member that the process did not have": { leave: "process.x = 1", find: "process.x" },
+  "what a function of the process has": {
+    leave: "process.hrtime.bigint = () => 1",
+    find: "process.hrtime.bigint() === 1",
+  },
   "the console": { leave: "console.x = 1", find: "console.x" },
   "what it has measured": {
     leave: 'performance.mark("a"); performance.measure("b", "a")',

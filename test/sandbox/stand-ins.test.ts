@@ -310,6 +310,25 @@ test("packages patch the process, ask for its mask and know the errors of the sy
   ]);
 });
 
+test("a package that a run imports may patch the process, for that run alone", async () => {
+  const patch = addPackage(
+    "a.cjs",
+    `const { cwd, chdir } = process; process.cwd = () => cwd() + "patched"; process.chdir = (to) => chdir(to); Object.setPrototypeOf(process.chdir, chdir); process.exitCode = 0; process.title = "x"; process.emitWarning = () => {};`,
+  );
+  const code = `let runs = 0; export default async ({ input_value }) => { const found = [process.cwd(), process.exitCode ?? null]; if (input_value.json) await import("${patch}"); return [(runs += 1), found, process.cwd()]; };`;
+  const spec = bench.flow(code);
+  const run = async (json: boolean): Promise<[output: unknown, log: string]> => {
+    const { id, ending } = bench.start(spec, { input_value: JSON.stringify({ json }) });
+    const { status_message, output_value } = await ending;
+    return [status_message ?? JSON.parse(output_value ?? "null"), bench.log(id)];
+  };
+  assert.deepEqual(await run(false), [[1, ["/", null], "/"], ""]);
+  const [output, log] = await run(true);
+  assert.deepEqual(output, [2, ["/", null], "/patched"]);
+  assert.match(log, /^warn The run changed process\.\w+, which all runs share: its thread is not/);
+  assert.deepEqual(await run(false), [[1, ["/", null], "/"], ""]);
+});
+
 test("an error of what is imported names its file and line", async () => {
   const thrower = addPackage("a.cjs", `\n\nthrow new TypeError("no luck");`);
   const place = `node_modules/${thrower}/a.cjs:3:7: no luck`;
