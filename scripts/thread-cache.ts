@@ -100,5 +100,6 @@ function newSetup(): RunnerSetup {
     readable: [folder, realpathSync(join(ROOT, "node_modules"))],
     limits: { max_output_bytes: 1_000_000, max_input_bytes: 1_000_000, max_log_lines: 50 },
     inspect_ms: 0,
+    use_system_ca: false,
   };
 }

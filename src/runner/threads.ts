@@ -1,10 +1,13 @@
 import { Piscina } from "piscina";
 import { newClaims } from "../shared/wire/claims.ts";
+import { IS_DENO } from "../shared/intrinsics.ts";
 import type { FlowSpec, RunnerSetup } from "../shared/wire/protocol.ts";
 import { flagsFor } from "./thread-flags.ts";
 import type { ThreadData } from "../shared/wire/thread-messages.ts";
 
 const YOUNG_MB = 16;
+
+const SYSTEM_CA = IS_DENO ? [] : ["--use-system-ca"];
 
 type ThreadOptions = Partial<Pick<ThreadData, "withheld" | "claims" | "line">>;
 
@@ -14,7 +17,7 @@ export function startThread(
   setup: RunnerSetup,
   { withheld = null, claims = newClaims(), line = null }: ThreadOptions,
 ): Piscina {
-  const { author, readable, limits } = setup;
+  const { author, readable, limits, use_system_ca } = setup;
   const workerData: ThreadData = { spec, author, hidden: readable, limits, withheld, claims, line };
   return new Piscina({
     filename: setup.thread,
@@ -22,7 +25,7 @@ export function startThread(
     maxThreads: 1,
     recordTiming: false,
     env: {},
-    execArgv: flagsFor(spec, readable, line !== null),
+    execArgv: [...flagsFor(spec, readable, line !== null), ...(use_system_ca ? SYSTEM_CA : [])],
     // A small young generation keeps the resident memory of many threads down.
     resourceLimits: { maxOldGenerationSizeMb: spec.memory_mb, maxYoungGenerationSizeMb: YOUNG_MB },
     workerData,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Runtime } from "../assets/runtime.ts";
 import type { Log } from "../shared/log.ts";
+import { environmentOfFlows, readEnvironment } from "./config/environment.ts";
 import type { Config } from "./config/resolve.ts";
 import type { DebuggedFlow } from "./workers/runners.ts";
 import { startRunners, type Supervisor } from "./workers/supervisor.ts";
@@ -35,6 +36,7 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
       write: config.ALLOW_WRITE,
       net: config.ALLOW_NET,
     },
+    environment: environmentOfFlows(readEnvironment()),
     sockets: config.DATA_DIR,
     verifyProgram: () => runtime.verify(),
     runnerMemoryMb: config.RUNNER_MEMORY_MB,

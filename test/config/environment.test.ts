@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { readCredentials, readEnvironment } from "../../src/server/config/environment.ts";
+import {
+  environmentOfFlows,
+  readCredentials,
+  readEnvironment,
+} from "../../src/server/config/environment.ts";
 
 test("credentials are null where nothing is set", () => {
   assert.deepEqual(readCredentials({}), {
@@ -43,4 +47,16 @@ test("the environment is a copy", () => {
   const env = readEnvironment();
   assert.equal(env["PATH"], process.env["PATH"]);
   assert.notEqual(env, process.env);
+});
+
+test("flows have the time zone and the authorities of the service, and nothing else", () => {
+  assert.deepEqual(environmentOfFlows({ PATH: "/bin", TZ: "", NODE_OPTIONS: "--inspect" }), {});
+  assert.deepEqual(
+    environmentOfFlows({
+      TZ: "Asia/Tokyo",
+      NODE_USE_SYSTEM_CA: "1",
+      NODE_EXTRA_CA_CERTS: "ca.pem",
+    }),
+    { TZ: "Asia/Tokyo", NODE_USE_SYSTEM_CA: "1", NODE_EXTRA_CA_CERTS: resolve("ca.pem") },
+  );
 });

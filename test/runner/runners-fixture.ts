@@ -67,6 +67,7 @@ export function toRunnersOptions(
     thread: join(PROGRAM, "thread.cjs"),
     author: join(PROGRAM, "flowhook.mjs"),
     readable: [PROGRAM],
+    environment: {},
     reach: { read: [], write: [], net: true },
     runnerMemoryMb: 900,
     limits: { ...LIMITS, ...options },

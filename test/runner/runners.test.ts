@@ -11,6 +11,8 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -19,6 +21,7 @@ import { toMessages } from "../../src/shared/wire/channel.ts";
 import { FrameReader, toFrame } from "../../src/shared/wire/frames.ts";
 import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
 import { startRunners } from "../../src/server/workers/supervisor.ts";
+import { makeCertificate } from "../config/certificate-maker.ts";
 import { HUNG_MS } from "../hung.ts";
 import { openBench, toJob, toRunnersOptions, until, type Bench } from "./runners-fixture.ts";
 
@@ -227,6 +230,27 @@ test("threads are reused, and idle pools are let go beyond the warm ones", async
   for (let i = 0; i < 5; i++) await bench.run(bench.flow(counting));
   assert.equal((await bench.run(first)).output_value, "1", "its threads had been let go");
   await until(() => (bench.runners.status().runners[0]?.threads ?? 0) <= 3);
+});
+
+test("flows have the time zone of the service and believe whom it believes, and see no variable", async () => {
+  const { cert, key } = makeCertificate();
+  const server = createServer({ cert, key }, (_, response) => response.end("believed"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  after(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  const file = join(FAKES, "authority.pem");
+  writeFileSync(file, cert);
+  const code = `export default async () => [new Date(0).getHours(), process.env, await fetch("https://localhost:${port}/").then((found) => found.text(), ({ cause }) => cause.code)];`;
+  const told = async (environment: Record<string, string>): Promise<unknown> => {
+    await using bench = await openBench({ environment });
+    const { output_value } = await bench.run(bench.flow(code, { grants: { net: true } }));
+    return JSON.parse(output_value ?? "null");
+  };
+  assert.deepEqual(await told({ TZ: "UTC" }), [0, {}, "DEPTH_ZERO_SELF_SIGNED_CERT"]);
+  const extra = { TZ: "Asia/Tokyo", NODE_EXTRA_CA_CERTS: file };
+  assert.deepEqual(await told(extra), [9, {}, "believed"]);
+  const system = { TZ: "UTC", NODE_USE_SYSTEM_CA: "1", SSL_CERT_FILE: file };
+  assert.deepEqual(await told(system), [0, {}, "believed"]);
 });
 
 test("a retired version ends its run and gives up its threads", async () => {

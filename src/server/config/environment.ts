@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { readInline, type Given } from "./document.ts";
 import { reasonOf, refuse } from "./config-error.ts";
 import { nearestKey } from "./nearest-key.ts";
@@ -56,6 +56,20 @@ function readAdminPassword(env: Environment): string | null {
 /** The variable that gives the first password of `admin`; null where none does. */
 export function nameOfPassword(env: Environment): string | null {
   return readVariable("FLOWHOOK_ADMIN_PASSWORD", env)?.name ?? null;
+}
+
+/** The time zone, and the authorities that HTTPS connections believe. */
+const OF_FLOWS = ["TZ", "NODE_USE_SYSTEM_CA", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"] as const;
+
+/** What holds for the flows of a service as for itself: no flow reads it, the runtime does. */
+export function environmentOfFlows(env: Environment): Readonly<Record<string, string>> {
+  const kept: Record<string, string> = {};
+  for (const name of OF_FLOWS) {
+    const value = env[name];
+    // Their process works in another folder.
+    if (value) kept[name] = /_CERTS$|_FILE$/.test(name) ? resolve(value) : value;
+  }
+  return kept;
 }
 
 /** Where this product keeps what belongs to a person (XDG Base Directory Specification 0.8). */

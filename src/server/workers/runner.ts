@@ -42,7 +42,7 @@ const SILENCE_MS = 10_000;
 
 export interface RunnerOptions extends Pick<
   RunnersOptions,
-  "runner" | "reach" | "runnerMemoryMb" | "silenceMs" | "log" | "hasMessages"
+  "runner" | "reach" | "environment" | "runnerMemoryMb" | "silenceMs" | "log" | "hasMessages"
 > {
   readonly setup: RunnerSetup;
   /** Where its threads connect to; null: it forwards what they are told and say. */
@@ -94,7 +94,7 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    this.#child = spawnRunner(options.runner, options.reach);
+    this.#child = spawnRunner(options.runner, options.reach, options.environment);
     const stream = this.#child.stdio[CHANNEL_FD] as Duplex;
     const token = randomBytes(16).toString("hex");
     this.#channel = new Channel(stream, {

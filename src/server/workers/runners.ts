@@ -22,6 +22,8 @@ export interface RunnersOptions {
   readonly readable: readonly string[];
   /** Where the permissions are the process's and not a thread's, as under Deno: of all flows together. */
   readonly reach: Reach;
+  /** Variables of the runner's process, beside its own; threads have none. */
+  readonly environment: Readonly<Record<string, string>>;
   /** Resident memory above which a runner takes no more runs; a quarter more ends it. */
   readonly runnerMemoryMb: number;
   readonly limits: ThreadLimits;

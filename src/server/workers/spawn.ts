@@ -55,12 +55,17 @@ const ENVIRONMENT = { UV_THREADPOOL_SIZE: "16" };
  * supervisor reaches the server alone, which lets what runs come to its end.
  *
  * @param reach of all of its flows together, where the runtime's permissions are the process's
+ * @param environment beside what it always has
  * @throws Error where too many files are open for the pipes to it, or Deno cannot be told of a path
  */
-export function spawnRunner(file: string, reach: Reach): ChildProcess {
+export function spawnRunner(
+  file: string,
+  reach: Reach,
+  environment: Readonly<Record<string, string>>,
+): ChildProcess {
   const child = spawn(process.execPath, argumentsFor(file, reach), {
     cwd: dirname(file),
-    env: ENVIRONMENT,
+    env: { ...environment, ...ENVIRONMENT },
     detached: true,
     windowsHide: true,
     stdio: ["ignore", "pipe", "pipe", "pipe"],

@@ -80,7 +80,8 @@ export class Supervisor {
       "Cannot start a runner; tried again each second",
     );
     const { thread, author, readable, limits, inspect_ms = 10_000 } = options;
-    this.#setup = { thread, author, readable, limits, inspect_ms };
+    const use_system_ca = options.environment["NODE_USE_SYSTEM_CA"] === "1";
+    this.#setup = { thread, author, readable, limits, inspect_ms, use_system_ca };
     this.#first = this.#take().ready;
     this.#reaping = setInterval(() => this.#reap(), REAP_MS).unref();
   }

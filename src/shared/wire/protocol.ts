@@ -173,6 +173,8 @@ export interface RunnerSetup {
   readonly limits: ThreadLimits;
   /** Longest import of a flow by an inspection. */
   readonly inspect_ms: number;
+  /** Whether HTTPS connections of flows believe the system's authorities: threads do not inherit it. */
+  readonly use_system_ca: boolean;
 }
 
 /** Where a thread connects to the server, to a line of its own. */
