@@ -70,6 +70,11 @@ export function isGranted({ net, read, write }: Omit<Grants, "secrets">, need: G
   return need === "net" ? net : read.length + write.length > 0;
 }
 
+/** Why a flow that is only imported, to learn what it declares, is refused what it may declare. */
+export const TOO_EARLY =
+  "at its top level a flow has no permissions yet, whatever it declares: " +
+  "do it when the flow runs, or on first use";
+
 /** The line that an author adds to be granted a need. */
 export function lineFor(need: Grantable): string {
   return need === "net" ? "permissions: { net: true }" : 'permissions: { read: ["/path"] }';

@@ -1,6 +1,6 @@
 import { Channel, tracingChannel } from "node:diagnostics_channel";
 import { IS_DENO, Error, freeze } from "../shared/intrinsics.ts";
-import { lineFor } from "./builtins.ts";
+import { TOO_EARLY, lineFor } from "./builtins.ts";
 import { pin } from "./pin.ts";
 
 const NETWORK_CLASSES = ["WebSocket", "EventSource"];
@@ -25,8 +25,10 @@ const STORAGES = ["localStorage", "sessionStorage", "Storage", "caches", "CacheS
 /**
  * Takes away what reaches other threads or later runs, and without the permission what reaches the
  * network: the permission layer refuses it too, but its errors do not say what to add.
+ *
+ * @param isInspecting whether the flow is only imported, without what it declares
  */
-export function closeGlobals(net: boolean): void {
+export function closeGlobals(net: boolean, isInspecting: boolean): void {
   for (const name of ["BroadcastChannel", "Worker", ...STORAGES])
     Reflect.deleteProperty(globalThis, name);
   closeLocks();
@@ -37,13 +39,14 @@ export function closeGlobals(net: boolean): void {
   pin(Buffer);
   pin(Buffer.prototype);
   if (net) return;
-  replace("fetch", async () => refuse("fetch"));
+  const why = isInspecting ? TOO_EARLY : `add ${lineFor("net")} to the flow`;
+  replace("fetch", async () => refuse("fetch", why));
   for (const name of NETWORK_CLASSES)
     replace(
       name,
       class {
         constructor() {
-          refuse(name);
+          refuse(name, why);
         }
       },
     );
@@ -73,8 +76,8 @@ function freezeChain(start: object): void {
   }
 }
 
-function refuse(name: string): never {
-  throw new Error(`Cannot use "${name}" without a permission: add ${lineFor("net")} to the flow`);
+function refuse(name: string, why: string): never {
+  throw new Error(`Cannot use "${name}" without a permission: ${why}`);
 }
 
 /** Deleted first: to define over it the runtime would load its class, for 30 ms of each thread. */

@@ -2,11 +2,11 @@ import { pathToFileURL } from "node:url";
 import { find, some } from "../shared/intrinsics.ts";
 import { NoFlowError, toManifest, type Declaration } from "../shared/manifest.ts";
 import type { Inspection } from "../shared/wire/protocol.ts";
-import { isGranted, lineFor, type Grantable } from "./builtins.ts";
+import { TOO_EARLY, isGranted, lineFor, type Grantable } from "./builtins.ts";
 import { importError } from "./import-error.ts";
 import type { Imports } from "./modules.ts";
 import { describeSchemas } from "./schema-text.ts";
-import { relative, toStack } from "./text.ts";
+import { relative, toStack, valueOf } from "./text.ts";
 import type { Imported, ThreadData, Withheld } from "../shared/wire/thread-messages.ts";
 
 const NOTHING: Withheld = { files: false, net: false };
@@ -26,10 +26,19 @@ export async function inspect(data: ThreadData, imports: Imports): Promise<Impor
     const flow: Inspection = { kind: "flow", manifest: { ...declared, schemas } };
     return toResult(flow, findLacking(imports, declared));
   } catch (error) {
-    const message = importError(error, data.spec, imports);
+    const told = importError(error, data.spec, imports);
+    const message = isDenied(error) ? `${told}; ${TOO_EARLY}` : told;
     const stack = relative(toStack(error), directory, data.hidden);
     return toResult({ kind: "broken", message, stack, isNoFlow: error instanceof NoFlowError });
   }
+}
+
+/** Whether the runtime has refused it: what stands in for one of its modules names no permission. */
+function isDenied(error: unknown): boolean {
+  return (
+    valueOf(error, "code") === "ERR_ACCESS_DENIED" &&
+    typeof valueOf(error, "permission") === "string"
+  );
 }
 
 function toResult(inspection: Inspection, lacking = NOTHING): Imported {

@@ -104,7 +104,7 @@ async function guard(): Promise<void> {
   replaceProcess((level, text) =>
     logNow()?.write(level, [endsWith(text, "\n") ? slice(text, 0, -1) : text]),
   );
-  closeGlobals(data.spec.grants.net);
+  closeGlobals(data.spec.grants.net, isInspecting);
   guardDescriptors(fileHandle);
   guardHandles();
   reduceBuiltins();

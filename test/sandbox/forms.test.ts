@@ -320,6 +320,27 @@ test("a response made before a failure is kept", async () => {
   assert.match(response ?? "", /kept/);
 });
 
+test("a flow that uses what it declares before it runs is told when it may", async () => {
+  const when =
+    "at its top level a flow has no permissions yet, whatever it declares: do it when the flow runs, or on first use";
+  for (const [act, told] of [
+    [
+      `readFileSync("/etc/hostname")`,
+      'Cannot read a file without a permission: add permissions: { read: ["/path"] } to the flow, and the path to ALLOW_READ in the configuration; the log names the file; ',
+    ],
+    [`await fetch("http://localhost/")`, 'Cannot use "fetch" without a permission: '],
+    [`new WebSocket("ws://localhost/")`, 'Cannot use "WebSocket" without a permission: '],
+  ]) {
+    const found = await inspect(
+      `import { readFileSync } from "node:fs"; import { defineFlow } from "flowhook"; const found = ${act};
+      export default defineFlow({ permissions: { net: true, read: ["/etc"] }, run: () => String(found) });`,
+      { grants: { net: true, read: ["/etc"] } },
+    );
+    const message = found.kind === "broken" ? found.message : "";
+    assert.equal(message.replace(/^flow\.ts:1:\d+: /, ""), `${told}${when}`);
+  }
+});
+
 const TEXT = "a text of more than thirty-two bytes, as most are that somebody compresses";
 const GZIPPED = gzipSync(TEXT);
 
