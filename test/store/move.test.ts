@@ -79,7 +79,10 @@ const TEXTS = [
   `${"\\".repeat(65_535)}\n`,
 ];
 
-test("texts and bytes are what they were, whatever is in them", async () => {
+test("texts and bytes are what they were, whatever is in them, and the database is set to", async () => {
+  const database = new URL(await urlOf("texts")).pathname.slice(1);
+  for (const setting of ["bytea_output = escape", "quote_all_identifiers = on"])
+    await query("texts", `alter database "${database}" set ${setting}`);
   const ids = TEXTS.map((_, n) => toId(1_700_000_000_000, n, n));
   {
     await using store = await openStoreOf("sqlite", "texts");

@@ -162,6 +162,19 @@ test("postgres: the tables may be in a schema of any name", async () => {
   assert.equal(await countExecutions(store), 1);
 });
 
+test("postgres: bytes are read as they were, whatever form of them the database is set to", async () => {
+  const url = await urlOf("escape.db");
+  const client = new pg.Client(url);
+  await client.connect();
+  const database = new URL(url).pathname.slice(1);
+  await client.query(`alter database "${database}" set bytea_output = escape`);
+  await client.end();
+  await using store = await openStoreOf("postgres", "escape.db");
+  const row = newRow(newExecutionId(), PENDING);
+  await append(store, begin(row, { raw_body: "a=\\1&ä=\0" }), "1");
+  assert.equal((await findInput(store, row.id))?.raw_body, "a=\\1&ä=\0");
+});
+
 test("postgres: what is acknowledged is on disk, also where the database is set to tell before", async () => {
   const name = "asynchronous.db";
   const url = await urlOf(name);

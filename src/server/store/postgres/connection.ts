@@ -62,8 +62,11 @@ const toKeepalive = (set: "set" | "set local") => `${set} tcp_keepalives_idle = 
  */
 const IDLE = `set idle_in_transaction_session_timeout = ${2 * ANSWER_MS}; ${toKeepalive("set")}`;
 
-/** Who has waited for a lock sees what was done under it, whatever the database is set to. */
-const ISOLATION = "set default_transaction_isolation = 'read committed'";
+/**
+ * Whatever the database or the user is set to: who has waited for a lock sees what was done under it,
+ * and bytes come as TYPES and copy-text.ts read them.
+ */
+const SETTINGS = "set default_transaction_isolation = 'read committed'; set bytea_output = hex";
 
 /** Where to connect, and under which name. */
 export type Address = Pick<ThreadData, "url" | "name">;
@@ -120,7 +123,7 @@ export async function requireWritable(client: pg.ClientBase): Promise<void> {
 /** What each connection needs before it is used. @throws {Error} as requireWritable */
 export async function prepareClient(client: pg.ClientBase): Promise<void> {
   await requireWritable(client);
-  await client.query(ISOLATION);
+  await client.query(SETTINGS);
 }
 
 /**

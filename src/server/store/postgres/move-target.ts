@@ -121,7 +121,7 @@ async function fillTable({ client, source, tell }: Filling, table: MovedTable): 
 async function findBytes(client: Client, table: MovedTable): Promise<boolean[]> {
   const { rows } = await client.query<{ name: string }>(
     `select column_name as name from information_schema.columns
-      where table_schema = current_schema() and table_name = $1 and data_type = 'bytea'`,
+      where table_schema = current_schema() and table_name = $1 and udt_name = 'bytea'`,
     [table.name],
   );
   return table.columns.map((column) => rows.some(({ name }) => name === column));
