@@ -32,6 +32,13 @@ const SHORT_MS = 700;
 const HERE = "database = (select oid from pg_database where datname = current_database())";
 const FIGURES = { state: "ready", running: 0, waiting: 0 } as const;
 
+const OPTIONS = {
+  durability: "normal",
+  connections: 8,
+  thread: POSTGRES_THREAD,
+  name: "t",
+} as const;
+
 const server = await openPostgres();
 after(() => server.stop());
 
@@ -51,14 +58,7 @@ async function openNodeStore(
   reportInterrupted: PostgresOptions["reportInterrupted"] = () => {},
 ): Promise<NodeStore> {
   const node = { name: "n", version: "0", leaseMs, folderId, folderPlace };
-  const options = {
-    url,
-    durability: "normal",
-    connections: 8,
-    thread: POSTGRES_THREAD,
-    name: "t",
-  } as const;
-  const store = await openPostgresStore({ ...options, node, reportInterrupted });
+  const store = await openPostgresStore({ ...OPTIONS, url, node, reportInterrupted });
   assert.ok(store.node !== null);
   return store as NodeStore;
 }
@@ -394,6 +394,30 @@ test("nodes that start at once wait for each other, whatever isolation the datab
     results.map(({ status }) => status),
     ["fulfilled", "fulfilled"],
   );
+});
+
+test("a command changes no table of a node that runs an earlier version", async () => {
+  const url = await server.createDatabase();
+  await using opened = new AsyncDisposableStack();
+  const node = opened.use(await openNodeStore(url));
+  await query(
+    url,
+    "delete from migration where name = '0021-claims-and-failures'",
+    "drop index execution_claim_expires_at, execution_failed_webhook, execution_failed_flow",
+  );
+  const beside = () =>
+    openPostgresStore({
+      ...OPTIONS,
+      url,
+      isBeside: true,
+      node: { name: "", version: "0", leaseMs: LEASE_MS, folderId: "", folderPlace: "" },
+    });
+  const refusal = /earlier version, and its node "n" runs\. Restart the service with this version/;
+  await assert.rejects(beside(), refusal);
+  await node[Symbol.asyncDispose]();
+  await (await beside())[Symbol.asyncDispose]();
+  await using _restarted = await openNodeStore(url);
+  await (await beside())[Symbol.asyncDispose]();
 });
 
 test("who gives up what is locked leaves nothing at the server that waits for it", async () => {

@@ -6,8 +6,7 @@ import { describePlace, Session, setDurability, UNLIMITED, type Address } from "
 import { copyIn, copyOut } from "./copy.ts";
 import { toLine } from "./copy-text.ts";
 import { isLost, toUnitError } from "./error.ts";
-import { CLOCK } from "./locks.ts";
-import { bringUpToDate, reach } from "./start.ts";
+import { bringUpToDate, findLiving, reach } from "./start.ts";
 
 /** An empty database, in a transaction that nothing is seen of before its end. */
 export interface MoveTarget extends AsyncDisposable {
@@ -71,12 +70,9 @@ async function explain(place: string, act: () => Promise<void>): Promise<void> {
 
 /** @throws StartError where a service runs on it, or ever did */
 async function requireEmpty(client: Client, place: string): Promise<void> {
-  const living = await client.query<{ name: string }>(
-    `select name from node where lease_until > ${CLOCK}`,
-  );
-  const [node] = living.rows;
-  if (node !== undefined)
-    throw new StartError(`The service "${node.name}" runs on the ${place}. Stop it first`);
+  const node = await findLiving(client);
+  if (node !== null)
+    throw new StartError(`The service "${node}" runs on the ${place}. Stop it first`);
   for (const name of [...MOVED_TABLES, "key_check"]) {
     const { rowCount } = await client.query(`select from "${name}" limit 1`);
     if (rowCount !== 0)

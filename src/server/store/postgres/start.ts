@@ -7,7 +7,7 @@ import type { Schema } from "../schema.ts";
 import { toDialect } from "./compiler.ts";
 import { ANSWER_MS, describePlace, transact, type Session, type TimedQuery } from "./connection.ts";
 import { isDenied, toUnitError } from "./error.ts";
-import { NODES_LOCK, tryNodesLock } from "./locks.ts";
+import { CLOCK, NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Opened, ThreadData } from "./thread-protocol.ts";
 
 /** What a start looks at before anything else uses the database. */
@@ -103,12 +103,18 @@ export async function warnOfDurability(
     );
 }
 
-/** Brings the tables up to this version, one node at a time. @throws StartError */
+/**
+ * Brings the tables up to this version, one node at a time.
+ *
+ * @param isBeside who is no node changes no table of one that runs: its release may be the older one
+ * @throws StartError
+ */
 export async function prepareTables(
   client: Client,
   tell: (line: string) => void,
+  isBeside = false,
 ): Promise<Pick<Opened, "moved">> {
-  await transact(client, () => bringUpToDate(client, tell));
+  await transact(client, () => bringUpToDate(client, tell, isBeside));
   return { moved: await openTables(client).selectFrom("execution_moved").selectAll().execute() };
 }
 
@@ -117,7 +123,11 @@ export async function prepareTables(
  *
  * @throws StartError
  */
-export async function bringUpToDate(client: Client, tell: (line: string) => void): Promise<void> {
+export async function bringUpToDate(
+  client: Client,
+  tell: (line: string) => void,
+  isBeside = false,
+): Promise<void> {
   // Behind a pooler those of another client's statements may still be set.
   await client.query("set local statement_timeout = 0; set local lock_timeout = 0");
   if (!(await tryNodesLock(client))) {
@@ -127,8 +137,28 @@ export async function bringUpToDate(client: Client, tell: (line: string) => void
   const applied = await readApplied(client);
   refuseNewer(applied);
   const due = listDue(applied, true);
-  if (applied.length > 0 && due.length > 0) tell("The database is brought up to date");
-  if (due.length > 0) await apply(openTables(client), due, openProgress(tell));
+  if (due.length === 0) return;
+  if (applied.length > 0 && isBeside) await refuseServed(client);
+  if (applied.length > 0) tell("The database is brought up to date");
+  await apply(openTables(client), due, openProgress(tell));
+}
+
+/** @throws StartError */
+async function refuseServed(client: Client): Promise<void> {
+  const node = await findLiving(client);
+  if (node === null) return;
+  throw new StartError(
+    `The database is that of an earlier version, and its node "${node}" runs. Restart the service ` +
+      "with this version first: it brings the database up to date",
+  );
+}
+
+/** The name of a node that runs on the database; null without any. */
+export async function findLiving(client: Client): Promise<string | null> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from node where lease_until > ${CLOCK} limit 1`,
+  );
+  return rows[0]?.name ?? null;
 }
 
 function openTables(client: Client): Kysely<Schema> {

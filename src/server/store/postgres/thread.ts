@@ -59,7 +59,7 @@ async function serve(): Promise<void> {
   const tellLine = (line: string): void => tell({ line });
   const opened = await writer.run(async (client) => {
     if (data.durability === "full") await warnOfDurability(client, tellLine);
-    const { moved } = await prepareTables(client, tellLine);
+    const { moved } = await prepareTables(client, tellLine, data.isBeside);
     return { moved, joined: data.isBeside ? null : await membership.join(client) };
   });
   addMoved(opened.moved);
