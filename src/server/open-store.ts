@@ -21,6 +21,8 @@ export interface StoreOptions {
   readonly onFailing?: (error: Error | null) => void;
   /** Of SQLite. @param error why nothing is taken from now on: its files are gone; null: they are back */
   readonly onLost?: (error: Error | null) => void;
+  /** Of PostgreSQL. @param reason why it cannot be reached from now on, each once; null: it can again */
+  readonly onAway?: (reason: string | null) => void;
   /** Of PostgreSQL: of what this service has left running, at its last start or its stop. */
   readonly reportInterrupted?: ReportInterrupted;
   /** Aborted once nobody wants it any more, while it is waited for or brought up to date. */

@@ -27,6 +27,10 @@ export function logStore(log: Log): StoreOptions {
             { error: error.message },
             "The database cannot be written: calls are recorded in the ledger as long as it has room",
           ),
+    onAway: (reason) =>
+      reason === null
+        ? log.info("The database is reached again")
+        : log.error(`The database cannot be reached: ${reason}`),
     onDamage: (error, isLost) => {
       if (!isLost)
         return log.error({ err: error }, "Something failed at the ledger, which goes on");

@@ -219,6 +219,43 @@ describe("store in PostgreSQL", () => {
     }
   });
 
+  test("a database that is away is told of once, with the reason, and so is its return", async () => {
+    const database = await server.createDatabase();
+    const own = new URL(database);
+    const admin = new pg.Client(database);
+    await admin.connect();
+    try {
+      const role = `rotated_${process.pid}`;
+      await admin.query(`create role ${role} login password 'before'`);
+      await admin.query(`grant all on schema public to ${role}`);
+      [own.username, own.password] = [role, "before"];
+      await using service = await openTestService({ config: { DATABASE_URL: own.href } });
+      const told = () =>
+        service
+          .logs()
+          .split("\n")
+          .filter((line) => /The database (cannot be|is) reached/.test(line));
+      await admin.query(`alter role ${role} password 'after'`);
+      await admin.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1",
+        [role],
+      );
+      await poll(
+        "the reason",
+        async () => /password authentication failed/.test(told().join()) || null,
+      );
+      await admin.query(`alter role ${role} password 'before'`);
+      await poll("the return", async () => /is reached again/.test(told().join()) || null);
+      const lines = told().filter((line) => !line.includes("terminat"));
+      assert.match(lines[0] ?? "", /"level":"error".*password authentication failed for user/);
+      assert.match(lines[1] ?? "", /"level":"info".*is reached again/);
+      assert.equal(lines.length, 2);
+      assert.doesNotMatch(service.logs(), /before/);
+    } finally {
+      await admin.end();
+    }
+  });
+
   test("what is done is answered as done, though the audit cannot be written", async () => {
     const database = await server.createDatabase();
     await using service = await openTestService({

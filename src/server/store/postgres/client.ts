@@ -27,6 +27,8 @@ import type {
 export interface ClientEvents {
   /** A line of what a start that takes long is doing. */
   tell(line: string): void;
+  /** @param reason why the database cannot be reached; null: it can again */
+  away(reason: string | null): void;
   /** The thread was lost: nothing can be written any more. */
   lost(error: Error): void;
 }
@@ -204,11 +206,16 @@ export class Client {
     } else if ("line" in event) this.#events.tell(event.line);
     else if ("isWaiting" in event) this.#onWaiting();
     else if ("others" in event) this.others = event.others;
-    else if ("isReachable" in event) this.#awaySince = event.isReachable ? null : performance.now();
+    else if ("away" in event) this.#onAway(event.away);
     else {
       this.#lost = new StartError(event.refused, event.exitCode);
       this.#opening.reject(this.#lost);
     }
+  }
+
+  #onAway(away: string | null): void {
+    this.#awaySince = away === null ? null : (this.#awaySince ?? performance.now());
+    this.#events.away(away);
   }
 
   #lose(error: Error): void {

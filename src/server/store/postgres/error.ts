@@ -17,7 +17,8 @@ const KINDS: readonly (readonly [RegExp, StoreErrorKind])[] = [
 /** What the driver, or the store's own thread, threw, as plain data. */
 export function toUnitError(error: unknown): UnitError {
   const { code, kind, message } = error as { code?: unknown; kind?: unknown; message?: unknown };
-  const text = typeof message === "string" ? message : String(error);
+  // Of a server that is at several addresses, and at none of them, the driver has the code alone.
+  const text = typeof message === "string" && message !== "" ? message : String(code ?? error);
   return {
     kind: typeof kind === "string" ? (kind as StoreErrorKind) : kindOf(code, text),
     code: typeof code === "string" ? code : "POSTGRES",

@@ -1,5 +1,6 @@
 import type { Client } from "pg";
 import { Session } from "./connection.ts";
+import { toUnitError } from "./error.ts";
 import type { Event, ThreadData } from "./thread-protocol.ts";
 
 /** How often it is asked whether the database is there, in milliseconds. */
@@ -9,6 +10,8 @@ const ASK_MS = 1000;
  * nobody can be asked whether it does.
  */
 const [LATE_MS, LOST_MS] = [2000, 10_000];
+
+const LATE = `no answer within ${LATE_MS / 1000} s`;
 
 export interface HeartbeatEvents {
   tell(event: Event): void;
@@ -27,7 +30,8 @@ export interface HeartbeatEvents {
 export class Heartbeat {
   readonly #session: Session;
   readonly #events: HeartbeatEvents;
-  #isReachable = true;
+  /** Why it cannot be reached, as it was told, each once; empty: it can. */
+  readonly #told = new Set<string>();
   #isAsking = false;
   #answeredAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
@@ -54,14 +58,14 @@ export class Heartbeat {
   #ask(): void {
     if (this.#isAsking) return;
     this.#isAsking = true;
-    const late = setTimeout(() => this.#report(false), LATE_MS);
+    const late = setTimeout(() => this.#report(LATE), LATE_MS);
     this.run(async (client) => {
       await client.query("select 1");
       await this.#events.onReached(client);
     })
       .then(
-        () => this.#report(true),
-        () => this.#report(false),
+        () => this.#report(null),
+        (error: unknown) => this.#report(toUnitError(error).message),
       )
       .finally(() => {
         clearTimeout(late);
@@ -69,12 +73,14 @@ export class Heartbeat {
       });
   }
 
-  #report(isReachable: boolean): void {
+  /** @param away why it cannot be reached; null: it can */
+  #report(away: string | null): void {
     const at = performance.now();
-    if (isReachable) this.#answeredAt = at;
+    if (away === null) this.#answeredAt = at;
     else if (at - this.#answeredAt > LOST_MS) this.#events.onLost();
-    if (this.#isReachable === isReachable) return;
-    this.#isReachable = isReachable;
-    this.#events.tell({ isReachable });
+    if (away === null ? this.#told.size === 0 : this.#told.has(away)) return;
+    if (away === null) this.#told.clear();
+    else this.#told.add(away);
+    this.#events.tell({ away });
   }
 }

@@ -41,6 +41,8 @@ export interface PostgresOptions {
   readonly isBeside?: boolean;
   /** Something is wrong. @param isLost nothing can be written any more */
   readonly onDamage?: (error: Error, isLost: boolean) => void;
+  /** @param reason why it cannot be reached from now on, each once; null: it can again */
+  readonly onAway?: (reason: string | null) => void;
   /** Aborted once nobody wants it any more, while it is waited for. */
   readonly stopping?: AbortSignal;
   /** Takes a line of what a start that takes long is doing. */
@@ -60,10 +62,11 @@ const LIST_MS = 5000;
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
   const { thread, isBeside = false, listMs = LIST_MS, onDamage = rethrow } = options;
   const { url, durability, connections, name, allowance = null, tell = () => {} } = options;
-  const { reportInterrupted = () => {}, stopping = NEVER } = options;
+  const { reportInterrupted = () => {}, onAway = () => {}, stopping = NEVER } = options;
   const own = { url, durability, connections, name, allowance, listMs, isBeside };
   const data = { ...own, node: options.node };
-  const client = new Client(thread, data, { tell, lost: (error) => onDamage(error, true) });
+  const lost = (error: Error): void => onDamage(error, true);
+  const client = new Client(thread, data, { tell, away: onAway, lost });
   await using opened = new AsyncDisposableStack();
   opened.defer(() => client.close());
   const { moved, joined } = await unlessAborted(stopping, client.opened);

@@ -133,8 +133,8 @@ export type Event =
   /** It cannot start. @see StartError */
   | { readonly refused: string; readonly exitCode: 1 | 78 }
   | { readonly line: string }
-  /** Whether PostgreSQL can be reached. */
-  | { readonly isReachable: boolean }
+  /** Why PostgreSQL cannot be reached, once for each reason; null: it can again. */
+  | { readonly away: string | null }
   /** Another node has told that more waits there than it can run. */
   | { readonly isWaiting: true }
   /** How many other nodes live. */
