@@ -22,6 +22,15 @@ interface MachineOptions extends Partial<SchedulerOptions> {
   readonly isolation?: FlowSpec["isolation"];
 }
 
+/** A run, and how it came about. */
+interface Started {
+  readonly run: Run;
+  /** Flows of the runs that wait for it, and its own. */
+  readonly flows: string;
+  /** Runs that it waits for. */
+  awaited: number;
+}
+
 /** What may happen to a machine. */
 interface Act {
   readonly type: string;
@@ -42,6 +51,9 @@ export class Machine {
   readonly endings = new Map<string, Ending>();
   readonly #options: MachineOptions;
   readonly #runs: Run[] = [];
+  readonly #started = new Map<string, Started>();
+  /** Called once a run has ended that another one waits for. */
+  readonly #answers = new Map<string, () => void>();
   #timers: { readonly at: number; readonly act: () => void }[] = [];
   /** Why threads cannot be started. */
   refuses: string | null = null;
@@ -84,8 +96,30 @@ export class Machine {
     return { key, flow, version: "1", ...paths, ...own };
   }
 
-  /** Starts a run of the flow that its id begins with. It has to be prepared. */
-  start(id: string): Run {
+  /** Whether a run has nothing to do until another one has ended. */
+  isWaiting(id: string): boolean {
+    return (this.#started.get(id)?.awaited ?? 0) > 0;
+  }
+
+  /** As `start`: a run waits for it, unless that or one that waits for it is of the same flow. */
+  startAwaited(by: string, id: string): void {
+    const parent = this.#started.get(by);
+    if (parent === undefined || parent.flows.includes(id.slice(0, 1))) return;
+    parent.awaited += 1;
+    const child = this.start(id, parent.flows);
+    const isOver = this.scheduler.lend(parent.run, child);
+    this.#answers.set(id, () => {
+      parent.awaited -= 1;
+      isOver();
+    });
+  }
+
+  /**
+   * Starts a run of the flow that its id begins with. It has to be prepared.
+   *
+   * @param flows of those that wait for it
+   */
+  start(id: string, flows = ""): Run {
     const spec = this.specOf(id.slice(0, 1));
     const run = {
       id,
@@ -105,9 +139,11 @@ export class Machine {
       ended: (ending: Ending) => {
         assert.ok(!this.endings.has(id), `${id} has ended before`);
         this.endings.set(id, ending);
+        setImmediate(this.#answers.get(id) ?? (() => {}));
       },
     };
     this.#runs.push(run);
+    this.#started.set(id, { run, flows: flows + spec.flow, awaited: 0 });
     this.scheduler.enqueue(run);
     return run;
   }
@@ -159,6 +195,8 @@ export class Machine {
     const thread = this.threads.filter(({ isGone }) => !isGone)[at];
     const run = this.#runs[at];
     if (type === "start") this.start(`${flow}${this.started}`);
+    else if (type === "await" && thread !== undefined)
+      this.startAwaited(thread.worker.current?.id ?? "", `${flow}${this.started}`);
     else if (type === "pass") return this.pass(ms);
     else if (type === "exit") thread?.exit();
     else if (type === "lose") thread?.lose();
@@ -174,16 +212,26 @@ export class Machine {
   /** What holds at any time. */
   check(): void {
     const { workerThreads = 4, flowMaxConcurrent = 2 } = this.#options;
-    const busy = this.threads.filter(({ isGone, worker }) => !isGone && worker.current !== null);
+    const all = this.threads.filter(({ isGone, worker }) => !isGone && worker.current !== null);
+    // What a run waits for has its slot, and no other.
+    const busy = all.filter(({ worker }) => worker.lender === null);
+    for (const { worker } of all)
+      if (worker.borrower !== null) assert.equal(worker.borrower.lender, worker);
     assert.ok(busy.length <= workerThreads, `${busy.length} threads are busy`);
     for (const flow of new Set(busy.map((thread) => thread.flow))) {
-      const own = busy.filter((thread) => thread.flow === flow).length;
+      // What is waited for may be more, where others of its flow wait.
+      const own = busy.filter(({ worker }) => this.#flowsOf(worker) === flow).length;
       assert.ok(own <= flowMaxConcurrent, `${own} threads of ${flow} are busy`);
     }
     const { waiting } = this.scheduler.counts();
     // A thread that takes another's place may have to wait.
     const mayStart = this.#options.warmThreads === undefined || this.#options.warmThreads >= 100;
     if (waiting > 0 && mayStart) assert.ok(busy.length > 0, "somebody waits, and nobody runs");
+  }
+
+  /** Of those that wait for its current run, and of that. */
+  #flowsOf({ current }: Worker): string {
+    return this.#started.get(current?.id ?? "")?.flows ?? "";
   }
 
   #setTimer(at: number, act: () => void): () => void {
@@ -236,7 +284,8 @@ class MadeUpThread implements Thread {
   }
 
   get canEnd(): boolean {
-    return !this.isGone && this.#jobs.length > 0;
+    const [job] = this.#jobs;
+    return !this.isGone && job !== undefined && !this.#machine.isWaiting(job.id);
   }
 
   endCurrent(ms: number, condition: Condition = "sound"): void {

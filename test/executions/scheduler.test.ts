@@ -281,6 +281,70 @@ test("a stop hands nothing more over, but to threads that start for it", async (
   assert.deepEqual(machine.begun.slice(-2).toSorted(), ["a1", "b1"]);
 });
 
+test("runs that wait for each other's flows have the slots of those that wait for them", async () => {
+  const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1 });
+  for (const id of ["a1", "b1", "a2", "b2"]) machine.start(id);
+  await machine.turn();
+  machine.startAwaited("a1", "b3");
+  machine.startAwaited("b1", "a3");
+  await machine.turn();
+  assert.deepEqual(machine.begun, ["a1", "b1", "b3", "a3"]);
+  await machine.runAll();
+  assert.equal(machine.endings.size, 6);
+});
+
+test("a single thread's run can wait for another, and that for a third", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  for (const id of ["a1", "d1"]) machine.start(id);
+  await machine.turn();
+  machine.startAwaited("a1", "b1");
+  await machine.turn();
+  machine.startAwaited("b1", "c1");
+  await machine.turn();
+  assert.deepEqual(machine.begun, ["a1", "b1", "c1"]);
+  await machine.runAll();
+  assert.deepEqual(machine.begun, ["a1", "b1", "c1", "d1"]);
+});
+
+test("one slot is lent to one run at a time", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  machine.start("a1");
+  await machine.turn();
+  for (const id of ["b1", "c1", "b2"]) machine.startAwaited("a1", id);
+  for (const begun of ["b1", "c1", "b2"]) {
+    await machine.turn();
+    assert.equal(machine.begun.at(-1), begun);
+    machine.threads.find(({ canEnd }) => canEnd)?.endCurrent(1);
+  }
+  await machine.runAll();
+  assert.equal(machine.endings.size, 4);
+});
+
+test("what is waited for keeps to the limit of its flow, of which what waits is no part", async () => {
+  const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1 });
+  for (const id of ["a1", "b1"]) machine.start(id);
+  await machine.turn();
+  machine.startAwaited("a1", "b2");
+  await machine.turn();
+  assert.deepEqual(machine.begun, ["a1", "b1"]);
+  machine.startAwaited("b1", "c1");
+  await machine.turn();
+  assert.deepEqual(machine.begun.slice(2).toSorted(), ["b2", "c1"]);
+});
+
+test("who has a lent slot keeps it, once its lender has ended", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  for (const id of ["a1", "d1"]) machine.start(id);
+  await machine.turn();
+  machine.startAwaited("a1", "b1");
+  await machine.turn();
+  machine.threads.find(({ flow }) => flow === "a")?.endCurrent(1);
+  await machine.turn();
+  assert.deepEqual(machine.begun, ["a1", "b1"]);
+  await machine.runAll();
+  assert.deepEqual(machine.begun, ["a1", "b1", "d1"]);
+});
+
 /** After some runs of a flow that take so long. */
 async function openWarm(ms: number, flowMaxConcurrent = 1, workerThreads = 4): Promise<Machine> {
   const machine = openMachine({ workerThreads, flowMaxConcurrent, ms });
@@ -300,20 +364,23 @@ const LIMITS = fc.record({
   ms: fc.constantFrom(0.01, 0.3, 2, 50),
 });
 
+const FLOW = fc.constantFrom("a", "b", "c", "d", "e");
+
 const OTHERS = ["abort", "exit", "lose", "fail", "stray", "cut"] as const;
 
 /** What may happen to a machine, in any order. */
 type Act =
   | { readonly type: "start"; readonly flow: string }
   | { readonly type: (typeof OTHERS)[number] | "end"; readonly at: number }
-  | { readonly type: "pass"; readonly ms: number };
+  | { readonly type: "pass"; readonly ms: number }
+  | { readonly type: "await"; readonly at: number; readonly flow: string };
 
 const ACT: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
       type: fc.constant("start" as const),
-      flow: fc.constantFrom("a", "b", "c", "d", "e"),
+      flow: FLOW,
     }),
   },
   { weight: 4, arbitrary: fc.record({ type: fc.constant("end" as const), at: fc.nat(20) }) },
@@ -333,6 +400,21 @@ const ACT: fc.Arbitrary<Act> = fc.oneof(
   },
 );
 
+/** Each run comes to one ending, and has begun once at most. */
+async function endAll(machine: Machine): Promise<void> {
+  // Threads that take another's place may have to wait for a second.
+  for (let second = 0; machine.endings.size < machine.started; second += 1) {
+    assert.ok(second < 60, "somebody starves");
+    await machine.runAll();
+    await machine.pass(1000);
+  }
+  await machine.runAll();
+  assert.equal(new Set(machine.begun).size, machine.begun.length, "none has begun twice");
+  assert.equal(machine.endings.size, machine.started, "each has one ending");
+  assert.deepEqual(machine.scheduler.counts(), { running: 0, waiting: 0 });
+  assert.equal(machine.scheduler.queued, 0);
+}
+
 test("none is lost, none runs twice, no limit is passed and nobody starves", async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -344,19 +426,34 @@ test("none is lost, none runs twice, no limit is passed and nobody starves", asy
           await machine.act(act);
           machine.check();
         }
-        // Threads that take another's place may have to wait for a second.
-        for (let second = 0; machine.endings.size < machine.started; second += 1) {
-          assert.ok(second < 60, "somebody starves");
-          await machine.runAll();
-          await machine.pass(1000);
-        }
-        await machine.runAll();
-        assert.equal(new Set(machine.begun).size, machine.begun.length, "none has begun twice");
-        assert.equal(machine.endings.size, machine.started, "each has one ending");
-        assert.deepEqual(machine.scheduler.counts(), { running: 0, waiting: 0 });
-        assert.equal(machine.scheduler.queued, 0);
+        await endAll(machine);
       },
     ),
+    { numRuns: 300 },
+  );
+});
+
+const AWAIT: fc.Arbitrary<Act> = fc.record({
+  type: fc.constant("await" as const),
+  at: fc.nat(20),
+  flow: FLOW,
+});
+
+test("however runs wait for others, all come to an end without a time limit", async () => {
+  const acts = fc.array(fc.oneof({ weight: 1, arbitrary: ACT }, { weight: 2, arbitrary: AWAIT }), {
+    maxLength: 80,
+    size: "max",
+  });
+  await fc.assert(
+    fc.asyncProperty(acts, LIMITS, async (some, limits) => {
+      const machine = openMachine(limits);
+      for (const act of some) {
+        await machine.act(act);
+        machine.check();
+      }
+      await endAll(machine);
+      assert.deepEqual(machine.expired, []);
+    }),
     { numRuns: 300 },
   );
 });

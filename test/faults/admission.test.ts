@@ -24,6 +24,13 @@ const FORKING = `import { defineFlow } from "flowhook";
     return { told, method: flow.input_value.method };
   } });`;
 
+/** Waits for the next of a chain of flows, a while after its begin. */
+const waitingFor = (next: string): string => `export default async (flow) => {
+  await new Promise((done) => setTimeout(done, 300));
+  const { status, output_value } = await flow.start_execution("${next}", {}, { wait: true });
+  return status === "ENDED_SUCCESS" ? output_value : status;
+};`;
+
 async function start(service: TestService, webhook: string, count: number): Promise<Answer[]> {
   const calls = Array.from({ length: count }, () => service.call(webhook, "?async&ms=60000"));
   return Promise.all(calls);
@@ -93,6 +100,39 @@ describe("admission", () => {
     await start(service, "a", 4);
     await start(service, "b", 4);
     assert.equal((await service.call("echo")).status, 200);
+  });
+
+  test("M12: flows that wait for flows leave threads to those, and to others", async () => {
+    await using service = await openTestService({
+      config: {
+        WORKER_THREADS: 8,
+        FLOW_MAX_CONCURRENT: 4,
+        FLOW_TIMEOUT_SEC: 20,
+        SYNC_MODE: "hold",
+      },
+      flows: ["echo"],
+      files: {
+        "first.js": waitingFor("second"),
+        "second.js": waitingFor("third"),
+        "third.js": waitingFor("last"),
+        "last.js": `export default async () => new Promise((done) => setTimeout(done, 300, "done"));`,
+      },
+    });
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    await service.createWebhook("first", "first", { is_productive: true, role: "webhook" });
+    const chains = Promise.all(Array.from({ length: 8 }, () => service.call("first")));
+    await poll("some to wait for others that wait", async () => {
+      const { text } = await service.api("GET", "/execution?status=RUNNING&flow=third");
+      return (JSON.parse(text) as { items: object[] }).items.length > 0 ? true : null;
+    });
+    const begun = performance.now();
+    assert.equal((await service.call("echo")).status, 200);
+    const ms = performance.now() - begun;
+    assert.ok(ms < 5000, `another flow was answered after ${ms} ms`);
+    assert.deepEqual(
+      (await chains).map(({ text }) => text),
+      Array.from({ length: 8 }, () => '"done"'),
+    );
   });
 
   test("H5: a flow that starts itself comes to an end, also over a restart", async () => {

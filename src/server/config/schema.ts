@@ -147,14 +147,16 @@ export const CONFIG_SCHEMA = v.strictObject({
   WORKER_THREADS: key(
     orAuto(whole(1, 4096)),
     "auto",
-    "Executions that run at the same time.",
+    "Executions that run at the same time. One that waits for another lets that run in its place " +
+      "where there is no other.",
     "`auto` (4 x cores, at least 4)",
   ),
   FLOW_MAX_CONCURRENT: key(
     orAuto(whole(1, 4096)),
     "auto",
     "Executions of one flow at the same time; waiting flows take turns, and the last free thread " +
-      "is kept for a flow that has none, so that one cannot starve the others.",
+      "is kept for a flow that has none, so that one cannot starve the others. Those that wait for " +
+      "another do not count where the next is waited for itself.",
     "`auto` (half of WORKER_THREADS)",
   ),
   WARM_THREADS: key(

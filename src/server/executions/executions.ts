@@ -26,7 +26,7 @@ import { Journal } from "./journal.ts";
 import { KeptInputs } from "./kept-inputs.ts";
 import { NodeShare } from "./node-share.ts";
 import type { Onlooker } from "./onlooker.ts";
-import { decide } from "./outcome.ts";
+import { decide, type Outcome } from "./outcome.ts";
 import { Overflow } from "./overflow.ts";
 import { QueueRoom } from "./queue-room.ts";
 import { Removals } from "./removals.ts";
@@ -289,6 +289,16 @@ export class Executions implements RunEvents {
     const known = this.#replacements.whenKnown(execution);
     if (known !== undefined) known.then(() => this.cancelAlone(id, reason)).catch(() => {});
     else this.#removals.cutShort(execution, "ENDED_CANCELLED", reason);
+  }
+
+  /** Of one that another waits for: meanwhile it may have that one's thread beside it. */
+  async endingOf(child: ActiveExecution, parent: ActiveExecution): Promise<Outcome> {
+    child.isAwaited = true;
+    if (parent.run === null || child.run === null) return child.ended;
+    const isOver = this.#scheduler.lend(parent.run, child.run);
+    const outcome = await child.ended;
+    isOver();
+    return outcome;
   }
 
   /** Now in a thread, and now waiting for one. */

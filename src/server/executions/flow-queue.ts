@@ -1,5 +1,5 @@
 import type { Ending } from "../../shared/wire/protocol.ts";
-import type { Worker } from "../workers/worker.ts";
+import type { Run, Worker } from "../workers/worker.ts";
 import { Renewals } from "./renewals.ts";
 import { RunQueue } from "./run-queue.ts";
 import { RunTime } from "./run-time.ts";
@@ -28,8 +28,13 @@ export class FlowQueue {
 
   /** No thread of a version can start: its next run fails. */
   failNext(key: string, ending: Ending): void {
-    const [run] = this.runs.take(1, ({ spec }) => spec.key === key);
+    const [run] = this.take(key, 1);
     run?.ended(ending);
+  }
+
+  /** Takes the next runs of a version, one at least where that is next. */
+  take(key: string, most: number): Run[] {
+    return this.runs.take(Math.max(1, most), ({ spec }) => spec.key === key);
   }
 
   /** Whether it has a thread of a version, or one that starts. */
@@ -48,12 +53,16 @@ export class FlowQueue {
     return undefined;
   }
 
-  /** The worker of a version with the fewest runs, where it may have another. */
+  /**
+   * The worker of a version with the fewest runs, where it may have another: not where it has to give
+   * another's slot back.
+   */
   findShortest(key: string, most: number): Worker | undefined {
     let found: Worker | undefined;
     let fewest = most;
     for (const worker of this.workers) {
       if (worker.spec.key !== key || !worker.isOpen || !worker.isBusy) continue;
+      if (worker.lender !== null) continue;
       const length = worker.length + worker.reserved;
       if (length >= fewest) continue;
       found = worker;

@@ -51,14 +51,19 @@ export class FlowThreads {
     return this.#slots.isShort(flow);
   }
 
+  /** Whether a run of it that another one waits for needs the slot of that one, and may have it. */
+  mayBorrow(flow: FlowQueue): boolean {
+    return this.#slots.mayBorrow(flow);
+  }
+
   /** An idle worker of a version, which is idle no longer. */
   takeIdle(flow: FlowQueue, key: string): Worker | undefined {
     return this.#warm.take(flow, key);
   }
 
-  /** It has runs, or is given some. */
-  claim(flow: FlowQueue, worker: Worker): void {
-    this.#slots.claim(flow, worker);
+  /** It has runs, or is given some. @param lender whose slot it has; null: one of its own */
+  claim(flow: FlowQueue, worker: Worker, lender: Worker | null): void {
+    this.#slots.claim(flow, worker, lender);
   }
 
   /** It has no run any more. */
@@ -89,6 +94,11 @@ export class FlowThreads {
     }
   }
 
+  /** Starts one that has the slot of another. */
+  startBeside(flow: FlowQueue, spec: FlowSpec, lender: Worker): void {
+    if (this.#warm.mayAdd(flow, spec.key)) this.#start(flow, spec, lender);
+  }
+
   /** Starts one in place of one that ends, unless another of its version is to be had. */
   replace(flow: FlowQueue, spec: FlowSpec): void {
     if (flow.countStarting(spec.key) > 0 || !this.mayHaveMore(flow)) return;
@@ -108,11 +118,11 @@ export class FlowThreads {
     this.#warm.close();
   }
 
-  #start(flow: FlowQueue, spec: FlowSpec): boolean {
+  #start(flow: FlowQueue, spec: FlowSpec, lender: Worker | null = null): boolean {
     const { startWorker, events, onRoom } = this.#options;
     try {
       const worker = startWorker(spec, events);
-      this.#slots.claim(flow, worker);
+      this.#slots.claim(flow, worker, lender);
       this.#warm.add(flow, worker);
       return true;
     } catch (error) {

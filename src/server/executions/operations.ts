@@ -35,7 +35,7 @@ import { isCheckedAtOnce, type ValueJob } from "./value.ts";
 /** What the operations of flows need (contract, section 5). */
 export interface OperationsOptions {
   readonly store: Store;
-  readonly executions: Pick<Executions, "start" | "find">;
+  readonly executions: Pick<Executions, "start" | "find" | "endingOf">;
   readonly findFlow: (name: string) => Promise<Flow | undefined>;
   readonly secrets: SecretBox;
   readonly limits: OperationLimits;
@@ -109,7 +109,7 @@ export class Operations {
     execution: ActiveExecution,
     { name: flowName, value: input_value, wait }: OperationRequest,
   ): Promise<string> {
-    const { store, findFlow, limits } = this.#options;
+    const { store, executions, findFlow, limits } = this.#options;
     const { row } = execution;
     await this.#requirePermission(row, "execution.start");
     const flow = await findFlow(flowName);
@@ -138,8 +138,7 @@ export class Operations {
       isConnection: false,
     });
     if (!wait) return JSON.stringify(child.id);
-    child.isAwaited = true;
-    return toEndingText(await child.ended);
+    return toEndingText(await executions.endingOf(child, execution));
   }
 
   /** One that was refused may be tried again. */

@@ -1,9 +1,11 @@
 import { failed, type Ending, type FlowSpec } from "../../shared/wire/protocol.ts";
 import { endingOf, type Run, type Worker, type WorkerEvents } from "../workers/worker.ts";
+import { Conditions } from "./conditions.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { FlowQueue } from "./flow-queue.ts";
 import { FlowQueues } from "./flow-queues.ts";
 import { FlowThreads, type FlowThreadsOptions } from "./flow-threads.ts";
+import { Lenders } from "./lenders.ts";
 import { CLOCK, type Clock } from "./scheduler-clock.ts";
 
 type Limits = Omit<FlowThreadsOptions, "clock" | "events" | "listFlows" | "onRoom">;
@@ -27,7 +29,8 @@ export interface SchedulerOptions extends Limits {
  * one flow. The last free thread is kept for a flow that has none (contract, section 7, number 1).
  * A turn is what ends within a millisecond. While no other flow waits for a thread, a few runs more
  * are given to threads that have some: they need not wait for a message. What stands behind a run
- * that takes long is called back and waits again, before all others; nothing runs twice.
+ * that takes long is called back and waits again, before all others; nothing runs twice. What a run
+ * waits for has its slot where there is no other: however they wait for each other, one goes on.
  */
 export class Scheduler implements WorkerEvents {
   readonly #options: SchedulerOptions;
@@ -36,10 +39,11 @@ export class Scheduler implements WorkerEvents {
   readonly #deadlines: Deadlines;
   /** Runs that workers have as soon as they have started, though the service stops. */
   readonly #promised = new Map<Worker, Run>();
+  readonly #lenders = new Lenders(this.#flows);
   #isDispatching = false;
   /** Until it is opened, and from its stop on, runs wait. */
   #isOpen = false;
-  readonly #listeners = new Set<() => void>();
+  readonly #conditions = new Conditions();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -123,6 +127,16 @@ export class Scheduler implements WorkerEvents {
     this.#dispatchSoon();
   }
 
+  /**
+   * A run waits for another, which may have its slot: one at a time.
+   *
+   * @returns to be called once it waits no more
+   */
+  lend(run: Run, awaited: Run): () => void {
+    this.#dispatchSoon();
+    return this.#lenders.add(run, awaited);
+  }
+
   /** Ends a run, wherever it is. @returns whether it waited: then it is gone, without an ending */
   abort(run: Run, reason: string): boolean {
     if (run.abortReason !== null) return false;
@@ -150,12 +164,12 @@ export class Scheduler implements WorkerEvents {
       worker.recall();
       if (worker.isStarting) this.#promise(worker);
     }
-    return this.#until(() => this.#flows.workers.every((worker) => !isMoving(worker)));
+    return this.#conditions.until(() => this.#flows.workers.every((worker) => !isMoving(worker)));
   }
 
   /** Resolves once no thread has a run. */
   whenIdle(): Promise<void> {
-    return this.#until(() => this.#flows.workers.every(({ isBusy }) => !isBusy));
+    return this.#conditions.until(() => this.#flows.workers.every(({ isBusy }) => !isBusy));
   }
 
   close(): void {
@@ -230,9 +244,20 @@ export class Scheduler implements WorkerEvents {
 
   /** Hands over what can be handed over: each flow in its turn, until no flow gets any further. */
   #dispatch(): void {
-    if (!this.#isOpen) return this.#tell();
+    if (!this.#isOpen) return this.#conditions.check();
     this.#flows.takeTurns((flow) => this.#give(flow));
-    this.#tell();
+    for (const [lender, run] of this.#lenders) this.#giveBeside(lender, run);
+    this.#conditions.check();
+  }
+
+  /** Hands over what the run of a worker waits for, where it needs that one's slot, and may have it. */
+  #giveBeside(lender: Worker, run: Run): void {
+    const flow = this.#flows.of(run.flow);
+    if (!this.#threads.mayBorrow(flow)) return;
+    const idle = this.#threads.takeIdle(flow, run.spec.key);
+    if (idle === undefined) return this.#threads.startBeside(flow, run.spec, lender);
+    flow.runs.remove(run);
+    this.#handOver(flow, idle, [run], lender);
   }
 
   /** Hands over the next runs of a flow. @returns whether any */
@@ -243,13 +268,15 @@ export class Scheduler implements WorkerEvents {
     const together = togetherOf(flow, spec);
     const mayHaveMore = this.#threads.mayHaveMore(flow);
     const idle = mayHaveMore ? this.#threads.takeIdle(flow, spec.key) : undefined;
-    if (idle !== undefined) return this.#handOver(flow, idle, together);
+    if (idle !== undefined) return this.#handOver(flow, idle, flow.take(spec.key, together));
     if (spec.isolation === "flow") {
       const behind = mayHaveMore ? together : flow.time.behind;
       const busy = behind > 1 ? flow.findShortest(spec.key, behind) : undefined;
       // Asked last: of thousands of flows that wait, few have a thread.
-      if (busy !== undefined && !this.#isAnotherShort(flow))
-        return this.#handOver(flow, busy, Math.min(together, behind - busy.length - busy.reserved));
+      if (busy !== undefined && !this.#isAnotherShort(flow)) {
+        const most = Math.min(together, behind - busy.length - busy.reserved);
+        return this.#handOver(flow, busy, flow.take(spec.key, most));
+      }
     }
     this.#threads.startFor(flow, spec, together);
     return false;
@@ -260,10 +287,8 @@ export class Scheduler implements WorkerEvents {
     return this.#flows.someOther(own, (flow) => this.#threads.isShort(flow) && flow.uncovered > 0);
   }
 
-  #handOver(flow: FlowQueue, worker: Worker, most: number): true {
-    const { key } = worker.spec;
-    const runs = flow.runs.take(Math.max(1, most), (run) => run.spec.key === key);
-    this.#threads.claim(flow, worker);
+  #handOver(flow: FlowQueue, worker: Worker, runs: Run[], lender: Worker | null = null): true {
+    this.#threads.claim(flow, worker, lender);
     worker.reserved += runs.length;
     this.#record(worker, runs);
     return true;
@@ -272,7 +297,7 @@ export class Scheduler implements WorkerEvents {
   /** The service stops: a run that waits for this worker to start is handed over all the same. */
   #promise(worker: Worker): void {
     const { flow, key } = worker.spec;
-    const [run] = this.#flows.of(flow).runs.take(1, ({ spec }) => spec.key === key);
+    const [run] = this.#flows.of(flow).take(key, 1);
     if (run === undefined) return;
     worker.reserved += 1;
     this.#promised.set(worker, run);
@@ -297,22 +322,6 @@ export class Scheduler implements WorkerEvents {
       this.#deadlines.abort(worker);
     if (worker.isBusy || worker.isStarting || !worker.hasSlot) return;
     this.#threads.release(this.#flowOf(worker), worker);
-  }
-
-  #until(holds: () => boolean): Promise<void> {
-    if (holds()) return Promise.resolve();
-    return new Promise((resolve) => {
-      const listener = (): void => {
-        if (!holds()) return;
-        this.#listeners.delete(listener);
-        resolve();
-      };
-      this.#listeners.add(listener);
-    });
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener();
   }
 }
 

@@ -96,6 +96,11 @@ export class Worker {
   reserved = 0;
   /** Whether it counts against the limits; the scheduler's. */
   hasSlot = false;
+  /** Whose slot it has, in place of one of its own, and who has its slot beside it; the scheduler's. */
+  lender: Worker | null = null;
+  borrower: Worker | null = null;
+  /** Runs that its current one waits for. */
+  readonly awaited = new Set<Run>();
   /** When its current run began, it became idle or was aborted: whichever was last. */
   since: number;
 
@@ -156,6 +161,11 @@ export class Worker {
     return this.#inbox.length > this.#unsent;
   }
 
+  /** Whether its current run does nothing until another has ended. */
+  get isWaiting(): boolean {
+    return this.awaited.size > 0 && this.#inbox.length > 0;
+  }
+
   holds(run: Run): boolean {
     return this.#inbox.includes(run);
   }
@@ -207,6 +217,7 @@ export class Worker {
     if (run === null || run.id !== id) return;
     this.#inbox.shift();
     this.#ended += 1;
+    if (this.awaited.size > 0) this.awaited.clear();
     this.isAborting = false;
     this.#isStalled &&= this.#inbox.length > 0;
     this.since = this.#now();

@@ -1,0 +1,35 @@
+import type { Run, Worker } from "../workers/worker.ts";
+import type { FlowQueues } from "./flow-queues.ts";
+
+/** Workers whose run waits for others, which may have its slot: one at a time. */
+export class Lenders {
+  readonly #flows: FlowQueues;
+  readonly #workers = new Set<Worker>();
+
+  constructor(flows: FlowQueues) {
+    this.#flows = flows;
+  }
+
+  /** @returns to be called once the run waits no more for the other */
+  add(run: Run, awaited: Run): () => void {
+    const { workers } = this.#flows.of(run.flow);
+    const worker = workers.find(({ current }) => current === run);
+    if (worker === undefined) return () => {};
+    worker.awaited.add(awaited);
+    this.#workers.add(worker);
+    return () => worker.awaited.delete(awaited);
+  }
+
+  /** Those that can lend, each with the next run that it is waiting for and that has no thread. */
+  *[Symbol.iterator](): Generator<[Worker, Run]> {
+    for (const worker of this.#workers) {
+      if (!worker.isWaiting) this.#workers.delete(worker);
+      if (!worker.isWaiting || worker.borrower !== null) continue;
+      for (const run of worker.awaited) {
+        if (run.link === null) continue;
+        yield [worker, run];
+        break;
+      }
+    }
+  }
+}
