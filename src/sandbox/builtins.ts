@@ -1,4 +1,4 @@
-import { IS_DENO } from "../shared/intrinsics.ts";
+import { IS_DENO, contains, firstOf } from "../shared/intrinsics.ts";
 import type { Grants } from "../shared/wire/protocol.ts";
 
 /** Which of the runtime's own modules a flow can import, and what it must be granted for them. */
@@ -9,60 +9,31 @@ export type Grantable = "files" | "net";
 /** `package`: packages alone get it. */
 export type Need = "none" | Grantable | "package" | "never";
 
-/** Without a prototype: a name that is not here is not found by way of one that a flow changed. */
-const NEEDS = {
-  __proto__: null,
+/** Of modules by their names without `node:`; no flow gets others. */
+const NEEDS: readonly (readonly [need: Need, names: readonly string[]])[] = [
   // These reach nothing but the flow's own thread.
-  assert: "none",
-  "assert/strict": "none",
-  buffer: "none",
-  constants: "none",
-  crypto: "none",
-  diagnostics_channel: "none",
-  events: "none",
-  path: "none",
-  "path/posix": "none",
-  "path/win32": "none",
-  perf_hooks: "none",
-  punycode: "none",
-  querystring: "none",
-  readline: "none",
-  "readline/promises": "none",
-  stream: "none",
-  "stream/consumers": "none",
-  "stream/promises": "none",
-  "stream/web": "none",
-  string_decoder: "none",
-  sys: "none",
-  timers: "none",
-  "timers/promises": "none",
-  url: "none",
-  util: "none",
-  "util/types": "none",
-  zlib: "none",
+  [
+    "none",
+    (
+      "assert assert/strict buffer constants crypto diagnostics_channel events path path/posix " +
+      "path/win32 perf_hooks punycode querystring readline readline/promises stream " +
+      "stream/consumers stream/promises stream/web string_decoder sys timers timers/promises url " +
+      "util util/types zlib"
+    ).split(" "),
+  ],
   // Of these a flow gets a part; see reduced-builtins.ts.
-  async_hooks: "none",
-  console: "none",
-  os: "none",
-  process: "none",
-  tty: "none",
+  ["none", ["async_hooks", "console", "os", "process", "tty"]],
   // Each module of the older format has it as module.constructor; see loader.ts.
-  module: IS_DENO ? "never" : "package",
-  fs: "files",
-  "fs/promises": "files",
-  dgram: "net",
-  dns: "net",
-  "dns/promises": "net",
-  http: "net",
-  http2: "net",
-  https: "net",
-  net: "net",
-  tls: "net",
-} as unknown as Readonly<Record<string, Need>>;
+  [IS_DENO ? "never" : "package", ["module"]],
+  ["files", ["fs", "fs/promises"]],
+  ["net", "dgram dns dns/promises http http2 https net tls".split(" ")],
+];
 
 /** What a flow must be granted to import a module. @param name without `node:` */
 export function needOf(name: string): Need {
-  return NEEDS[name] ?? "never";
+  return (
+    firstOf(NEEDS, ({ 0: need, 1: names }) => (contains(names, name) ? need : null)) ?? "never"
+  );
 }
 
 /** Whether a flow was granted a need, or declares it. */

@@ -51,19 +51,11 @@ export interface LoaderRules {
 /** Reach the loader, files or other modules without asking the hooks. */
 const DANGEROUS = [
   ...(IS_DENO ? ["createRequire"] : []),
-  "enableCompileCache",
-  "findPackageJSON",
-  "findSourceMap",
-  "flushCompileCache",
-  "getCompileCacheDir",
-  "register",
-  "registerHooks",
-  "runMain",
-  "setSourceMapsSupport",
-  "syncBuiltinESMExports",
-  "_initPaths",
-  "_preloadModules",
-  "_stat",
+  ...(
+    "enableCompileCache findPackageJSON findSourceMap flushCompileCache " +
+    "getCompileCacheDir register registerHooks runMain setSourceMapsSupport " +
+    "syncBuiltinESMExports _initPaths _preloadModules _stat"
+  ).split(" "),
 ];
 
 const Module = ModuleNow;

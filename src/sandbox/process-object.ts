@@ -15,45 +15,19 @@ import {
  * the runner, `_rawDebug` passes by the captured output).
  */
 
-const REFUSED = [
-  "exit",
-  "abort",
-  "kill",
-  "chdir",
-  "dlopen",
-  "binding",
-  "getBuiltinModule",
-] as const;
+const REFUSED = "exit abort kill chdir dlopen binding getBuiltinModule".split(" ");
 
 /** Members of the original that reach beyond the thread, also for who gets hold of it. */
-const DANGEROUS = [
-  "_debugEnd",
-  "_debugProcess",
-  "_getActiveHandles",
-  "_getActiveRequests",
-  "_kill",
-  "_linkedBinding",
-  "_rawDebug",
-  "binding",
-  "dlopen",
-  "execve",
-  "getBuiltinModule",
-  "kill",
-  "mainModule",
-  "moduleLoadList",
-  "permission",
-  "report",
-  "setUncaughtExceptionCaptureCallback",
-];
+const DANGEROUS = (
+  "_debugEnd _debugProcess _getActiveHandles _getActiveRequests _kill _linkedBinding " +
+  "_rawDebug binding dlopen execve getBuiltinModule kill mainModule moduleLoadList " +
+  "permission report setUncaughtExceptionCaptureCallback"
+).split(" ");
 
 /** The runtime asks the original for them, and they are there only where somebody has set them. */
-const UNSET = [
-  "noDeprecation",
-  "throwDeprecation",
-  "traceDeprecation",
-  "traceProcessWarnings",
-  "stdin",
-];
+const UNSET = "noDeprecation throwDeprecation traceDeprecation traceProcessWarnings stdin".split(
+  " ",
+);
 
 /** Members of the original that say no more than those of the substitute. */
 const TOLD = ["argv", "execArgv", "execPath", "ppid", "title", "stdout", "stderr"];
