@@ -3,7 +3,6 @@ import { ExecutionRun } from "./execution-run.ts";
 import type { QueueRoom } from "./queue-room.ts";
 import type { Removals } from "./removals.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { LimitedWebhook } from "./webhook-queue.ts";
 import type { WebhookQueues } from "./webhook-queues.ts";
 
 export interface NodeShareDeps {
@@ -16,53 +15,35 @@ export interface NodeShareDeps {
 
 /** This node's part of what all nodes have to run: what it could take, and what it leaves to others. */
 export class NodeShare {
-  readonly #deps: NodeShareDeps;
+  readonly #active: ActiveExecutions;
+  readonly #removals: Removals;
+  readonly scheduler: Scheduler;
+  readonly queues: WebhookQueues;
+  readonly room: QueueRoom;
 
-  constructor(deps: NodeShareDeps) {
-    this.#deps = deps;
-  }
-
-  /** Whether any thread is free, for whatever flow. */
-  get hasFreeThread(): boolean {
-    return this.#deps.scheduler.hasFreeThread;
-  }
-
-  /** How many more of a flow could have a thread at once. */
-  roomOf(flow: string): number {
-    return this.#deps.scheduler.roomOf(flow);
-  }
-
-  /** How many of a flow wait for a thread. */
-  queuedOf(flow: string): number {
-    return this.#deps.room.queuedOf(flow);
+  constructor({ active, removals, scheduler, queues, room }: NodeShareDeps) {
+    this.#active = active;
+    this.#removals = removals;
+    this.scheduler = scheduler;
+    this.queues = queues;
+    this.room = room;
   }
 
   /** That wait for threads which others have: of each flow the first, up to so many. */
   listQueued(most: number): ActiveExecution[] {
-    const runs = this.#deps.scheduler.listQueued(most);
+    const runs = this.scheduler.listQueued(most);
     return runs.flatMap((run) => (run instanceof ExecutionRun ? run.execution : []));
   }
 
   /** Of which no ending was decided here. */
   listUndecided(): string[] {
-    return [...this.#deps.active].filter(({ decided }) => decided === null).map(({ id }) => id);
-  }
-
-  /** @param list reads all webhooks that have limits now */
-  limitOnly(list: () => Promise<readonly LimitedWebhook[]>): Promise<void> {
-    return this.#deps.queues.limitOnly(list);
-  }
-
-  /** Webhooks of which no other execution may run here just now. */
-  listBusyWebhooks(): string[] {
-    return this.#deps.queues.listBusy();
+    return [...this.#active].filter(({ decided }) => decided === null).map(({ id }) => id);
   }
 
   /** It has ended elsewhere, or another node has it. */
   leave(id: string): void {
-    const { active, removals } = this.#deps;
-    const execution = active.find(id);
-    if (execution?.decided === null) removals.leave(execution);
+    const execution = this.#active.find(id);
+    if (execution?.decided === null) this.#removals.leave(execution);
   }
 
   /**
@@ -70,8 +51,7 @@ export class NodeShare {
    * node's, once it is one again, or is refused.
    */
   leaveAll(): void {
-    const { active, removals } = this.#deps;
-    for (const execution of [...active].filter(({ isRecorded }) => isRecorded))
-      if (execution.decided === null) removals.leave(execution);
+    for (const execution of [...this.#active].filter(({ isRecorded }) => isRecorded))
+      if (execution.decided === null) this.#removals.leave(execution);
   }
 }

@@ -75,7 +75,7 @@ export class Pickup {
 
   /** One that has no thread to spare need not know. */
   #onTold(): void {
-    if (this.#isTold || !this.#options.executions.share.hasFreeThread) return;
+    if (this.#isTold || !this.#options.executions.share.scheduler.hasFreeThread) return;
     this.#isTold = true;
     if (!this.#isPolling) this.#pollIn(0);
   }
@@ -113,7 +113,7 @@ export class Pickup {
     if (this.#isUnanswered) await this.#findTaken();
     await this.#resume();
     const { node, store, executions } = this.#options;
-    if (node.others > 0) await executions.share.limitOnly(() => listLimited(store));
+    if (node.others > 0) await executions.share.queues.limitOnly(() => listLimited(store));
     const flows = await node.listWaiting();
     await this.#endUnserved(flows);
     if (flows.length === 0) return false;
@@ -136,7 +136,7 @@ export class Pickup {
       .filter(({ count }) => count > 0);
     if (room.length === 0 || this.#isClosed || executions.isDraining) return 0;
     this.#isUnanswered = true;
-    const busyWebhooks = executions.share.listBusyWebhooks();
+    const busyWebhooks = executions.share.queues.listBusy();
     const rows = await node.take({ room, waitingSince, busyWebhooks });
     this.#isUnanswered = false;
     this.#taken.push(...rows);
@@ -192,12 +192,12 @@ export class Pickup {
 
   #roomForLost(flow: string): number {
     const { executions } = this.#options;
-    return this.#canRun(flow) && executions.share.queuedOf(flow) < BATCH ? BATCH : 0;
+    return this.#canRun(flow) && executions.share.room.queuedOf(flow) < BATCH ? BATCH : 0;
   }
 
   #roomFor(flow: string): number {
     const { executions, findServing } = this.#options;
-    return findServing(flow) === null ? 0 : executions.share.roomOf(flow);
+    return findServing(flow) === null ? 0 : executions.share.scheduler.roomOf(flow);
   }
 
   /** Executions that others have cancelled, or ended because this node seemed lost. */
