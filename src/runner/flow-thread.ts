@@ -55,7 +55,8 @@ export class FlowThread {
     this.#worker.once("exit", () => this.#exit());
     this.#piscina.run(null).catch((error: unknown) => {
       if (this.#isEnding) return;
-      this.#error ??= toSetupError(error);
+      // Without the paths that are in it.
+      this.#error ??= new Error(`it could not be set up${codeOf(error)}`);
       this.end();
     });
   }
@@ -139,11 +140,6 @@ export function causeOf(error: unknown, memory_mb: number): string {
   // Whoever calls the flow is told.
   if (/[/\\]/.test(error.message)) return `The flow's thread was lost${codeOf(error)}`;
   return `The flow's thread was lost: ${error.message}`;
-}
-
-/** Without the paths that are in it. */
-function toSetupError(error: unknown): Error {
-  return new Error(`it could not be set up${codeOf(error)}`);
 }
 
 /** ` (ENOENT)` where the system has told one, before any path; else nothing. */

@@ -25,10 +25,6 @@ export const FETCH_CLASSES = [
 const NAMED =
   /fetch|FormData|Headers|Request|Response|MessageEvent|CloseEvent|ErrorEvent|WebSocket|EventSource|MessageChannel|MessagePort|transfer|Streaming\b|global|\bself\b|\beval\b|Function\b|\.\s*constructor\b|\bconstructor\b(?!\s*\()|getBuiltinModule/;
 
-/** Formats in which a bare `this` is nobody's, and a text without the names leads to none of them. */
-const STRICT = ["module", "module-typescript"];
-const NO_CODE = "json";
-
 const GLOBAL = globalThis;
 const { isBuffer } = Buffer;
 /** Node's fetch keeps here what it sends with, from when its classes were made. */
@@ -36,8 +32,9 @@ const DISPATCHER = Symbol.for("undici.globalDispatcher.1");
 
 /** Whether a module leads to one of them, as far as its text tells; true where it does not. */
 export function mayUseFetch(format: unknown, source: unknown): boolean {
-  if (format === NO_CODE) return false;
-  if (format !== STRICT[0] && format !== STRICT[1]) return true;
+  if (format === "json") return false;
+  // In others a bare `this` is all that is global, and a text without the names may lead to them.
+  if (format !== "module" && format !== "module-typescript") return true;
   if (typeof source === "string") return exec(NAMED, source) !== null;
   if (!isBuffer(source)) return true;
   return exec(NAMED, toUtf8(source, "utf8", 0, source.length)) !== null;

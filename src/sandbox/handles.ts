@@ -2,6 +2,7 @@ import dgram from "node:dgram";
 import type { EventEmitter } from "node:events";
 import net from "node:net";
 import { Error, get } from "../shared/intrinsics.ts";
+import { isRecord } from "../shared/wire/protocol.ts";
 
 /**
  * Sockets are made from descriptors too, which belong to the process; and Unix sockets are files,
@@ -58,7 +59,7 @@ function silence<Emitter extends EventEmitter>(emitter: Emitter): Emitter {
 }
 
 function refuseMembers(handle: unknown, names: readonly string[]): void {
-  if (!isObject(handle)) return;
+  if (!isRecord(handle)) return;
   for (const name of names) {
     const value = (): never => {
       throw new Error("Flows use sockets of the network that they open themselves");
@@ -68,9 +69,5 @@ function refuseMembers(handle: unknown, names: readonly string[]): void {
 }
 
 function hasHandle(value: unknown): value is { handle: unknown } {
-  return isObject(value) && "handle" in value;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+  return isRecord(value) && "handle" in value;
 }

@@ -199,7 +199,7 @@ function resolve(
     return inside(rules, specifier, found, allowed);
   }
   const from = ofVersion ? { ...context, parentURL: rules.base } : context;
-  const found = findPackage(rules, specifier, () => next(specifier, from));
+  const found = findPackage(rules, specifier, from, next);
   return inside(rules, specifier, found, rules.packages);
 }
 
@@ -231,15 +231,15 @@ function findFile(specifier: string, context: ResolveHookContext, next: Next): R
 }
 
 function findPackage(
-  rules: Rules,
+  { data }: Rules,
   specifier: string,
-  find: () => ResolveFnOutput,
+  context: ResolveHookContext,
+  next: Next,
 ): ResolveFnOutput {
-  const { plugins_dir } = rules.data.spec;
   try {
-    return find();
+    return next(specifier, context);
   } catch (error) {
-    throw toPackageError(error, specifier, plugins_dir);
+    throw toPackageError(error, specifier, data.spec.plugins_dir);
   }
 }
 

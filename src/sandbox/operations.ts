@@ -29,15 +29,6 @@ import { requireShallow } from "./webhook-response.ts";
 /** Operations of one thread that wait for their answer at the same time. */
 const MAX_WAITING = 100;
 
-/** Asks the server over the wall; answers arrive by number. */
-export interface OperationClient {
-  /** @param settled is told whether it failed, and why, before whoever asked */
-  ask(request: OperationRequest, settled: (failure: string | null) => void): Promise<unknown>;
-  answer(number: number, answer: OperationAnswer): void;
-  /** Whether an answer is still to come. */
-  readonly isWaiting: boolean;
-}
-
 interface Waiter {
   succeed(value: unknown): void;
   fail(error: Error): void;
@@ -46,45 +37,50 @@ interface Waiter {
   readonly bytes: number;
 }
 
-/** @param send hands a numbered request to the runner */
-export function openOperationClient(
-  send: (number: number, request: OperationRequest) => void,
-): OperationClient {
-  const waiting = new Map<number, Waiter>();
-  let last = 0;
-  let waitingBytes = 0;
-  return {
-    get isWaiting() {
-      return mapSize(waiting) > 0;
-    },
-    ask(request, settled) {
-      if (mapSize(waiting) >= MAX_WAITING) {
-        throw new Error(
-          `More than ${MAX_WAITING} operations wait for an answer: await some of them before the next`,
-        );
-      }
-      if (waitingBytes > MAX_WAITING_BYTES) {
-        throw new Error(
-          `Operations with more than ${MAX_WAITING_BYTES} bytes wait for an answer: await them before the next`,
-        );
-      }
-      const bytes = request.value === null ? 0 : byteLength(request.value);
-      return new Promise((succeed, fail) => {
-        mapSet(waiting, (last += 1), { succeed, fail, settled, bytes });
-        waitingBytes += bytes;
-        send(last, request);
-      });
-    },
-    answer(number, answer) {
-      const waiter = mapGet(waiting, number);
-      if (waiter === undefined) return;
-      mapDelete(waiting, number);
-      waitingBytes -= waiter.bytes;
-      waiter.settled(answer.ok ? null : answer.message);
-      if (answer.ok) waiter.succeed(parseExactly(answer.value));
-      else waiter.fail(new Error(answer.message));
-    },
-  };
+/** Asks the server over the wall; answers arrive by number. */
+export class OperationClient {
+  readonly #send: (number: number, request: OperationRequest) => void;
+  readonly #waiting = new Map<number, Waiter>();
+  #last = 0;
+  #waitingBytes = 0;
+
+  /** @param send hands a numbered request to the runner */
+  constructor(send: (number: number, request: OperationRequest) => void) {
+    this.#send = send;
+  }
+
+  /** Whether an answer is still to come. */
+  get isWaiting(): boolean {
+    return mapSize(this.#waiting) > 0;
+  }
+
+  /** @param settled is told whether it failed, and why, before whoever asked */
+  ask(request: OperationRequest, settled: (failure: string | null) => void): Promise<unknown> {
+    if (mapSize(this.#waiting) >= MAX_WAITING)
+      throw new Error(
+        `More than ${MAX_WAITING} operations wait for an answer: await some of them before the next`,
+      );
+    if (this.#waitingBytes > MAX_WAITING_BYTES)
+      throw new Error(
+        `Operations with more than ${MAX_WAITING_BYTES} bytes wait for an answer: await them before the next`,
+      );
+    const bytes = request.value === null ? 0 : byteLength(request.value);
+    return new Promise((succeed, fail) => {
+      mapSet(this.#waiting, (this.#last += 1), { succeed, fail, settled, bytes });
+      this.#waitingBytes += bytes;
+      this.#send(this.#last, request);
+    });
+  }
+
+  answer(number: number, answer: OperationAnswer): void {
+    const waiter = mapGet(this.#waiting, number);
+    if (waiter === undefined) return;
+    mapDelete(this.#waiting, number);
+    this.#waitingBytes -= waiter.bytes;
+    waiter.settled(answer.ok ? null : answer.message);
+    if (answer.ok) waiter.succeed(parseExactly(answer.value));
+    else waiter.fail(new Error(answer.message));
+  }
 }
 
 /** What operations know of the execution that asks. */
@@ -108,7 +104,7 @@ export interface Pending {
  */
 export function makeOperations(
   execution: Asking,
-  client: OperationClient,
+  client: Pick<OperationClient, "ask">,
   max_input_bytes: number,
 ) {
   const { job, pending, log } = execution;

@@ -17,7 +17,10 @@ import {
 
 const REFUSED = "exit abort kill chdir dlopen binding getBuiltinModule".split(" ");
 
-/** Members of the original that reach beyond the thread, also for who gets hold of it. */
+/**
+ * Members of the original that reach beyond the thread, also for who gets hold of it: taken away
+ * where the runtime lets them. What the flow sees is the substitute in any case.
+ */
 const DANGEROUS = (
   "_debugEnd _debugProcess _getActiveHandles _getActiveRequests _kill _linkedBinding " +
   "_rawDebug binding dlopen execve getBuiltinModule kill mainModule moduleLoadList " +
@@ -46,7 +49,8 @@ export function replaceProcess(print: Print): void {
   const real = globalThis.process;
   const substitute = makeSubstitute(real, print);
   pinEmitter(real);
-  for (const name of DANGEROUS) disable(real, name);
+  for (const name of DANGEROUS)
+    Reflect.defineProperty(real, name, { value: undefined, configurable: false, writable: false });
   // The runtime's own warnings would pass by the captured output.
   real.emitWarning = () => {};
   harden(real, substitute);
@@ -99,15 +103,14 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
 /** Listeners are taken and never called: the events of the process are not the flow's. */
 function makeListening(): Record<string, () => unknown> {
   const chained = (): unknown => get(GLOBAL, "process");
-  const names = ["on", "once", "off", "addListener", "removeListener", "removeAllListeners"];
-  const listening: Record<string, () => unknown> = {};
-  for (const name of [...names, "prependListener", "setMaxListeners"]) {
-    listening[name] = chained;
-  }
-  listening["emit"] = () => false;
-  listening["listeners"] = () => [];
-  listening["listenerCount"] = () => 0;
-  return listening;
+  const names =
+    "on once off addListener removeListener removeAllListeners prependListener setMaxListeners";
+  return {
+    ...Object.fromEntries(names.split(" ").map((name) => [name, chained])),
+    emit: () => false,
+    listeners: () => [],
+    listenerCount: () => 0,
+  };
 }
 
 /** Enough of a stream for code that prints; the pool's thread reads `writableLength`. */
@@ -186,12 +189,4 @@ function harden(real: NodeJS.Process, substitute: object): void {
     Object.defineProperty(real, name, { value, writable: false, configurable: false });
   }
   Object.setPrototypeOf(Object.getPrototypeOf(real) as object, null);
-}
-
-function disable(real: NodeJS.Process, name: string): void {
-  try {
-    Object.defineProperty(real, name, { value: undefined, configurable: false, writable: false });
-  } catch {
-    // Not configurable on this runtime: what the flow sees is the substitute in any case.
-  }
 }

@@ -16,6 +16,7 @@ import {
   get,
   inheritNothing,
   isArray,
+  isObject,
   join,
   parse,
   push,
@@ -92,7 +93,7 @@ interface Schema {
 export async function run(
   flow: unknown,
   execution: Execution,
-  client: OperationClient,
+  client: Pick<OperationClient, "ask">,
   limits: RunLimits,
 ): Promise<Ended> {
   const ending = await call(flow, execution, client, limits);
@@ -138,7 +139,7 @@ export async function drainSoon(execution: Execution): Promise<void> {
 async function call(
   flow: unknown,
   execution: Execution,
-  client: OperationClient,
+  client: Pick<OperationClient, "ask">,
   limits: RunLimits,
 ): Promise<Ended> {
   const { max_output_bytes } = limits;
@@ -175,7 +176,7 @@ export function abort(execution: Execution, reason: string): void {
 function makeFlow(
   execution: Execution,
   input_value: unknown,
-  client: OperationClient,
+  client: Pick<OperationClient, "ask">,
   { max_input_bytes }: ThreadLimits,
 ): object {
   const { job, log, controller } = execution;
@@ -280,10 +281,6 @@ function checkResponse(response: string | null, maxBytes: number): void {
     throw new Error(
       `The flow's response has a body of ${bytes} bytes, at most ${maxBytes} are sent`,
     );
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 function isSchema(value: unknown): value is Schema {

@@ -3,6 +3,7 @@ import {
   contains,
   getOwnPropertyDescriptor,
   getPrototypeOf,
+  isObject,
   ownKeys,
   push,
 } from "../shared/intrinsics.ts";
@@ -112,10 +113,6 @@ function isNamespace(value: unknown): value is object {
     getPrototypeOf(value) === Object.prototype &&
     Object.hasOwn(value, Symbol.toStringTag)
   );
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "function" || (typeof value === "object" && value !== null);
 }
 
 /** Those that no global names. */

@@ -19,7 +19,7 @@ import { guardHandles } from "./handles.ts";
 import { importError, importErrors } from "./import-error.ts";
 import { guardModules } from "./modules.ts";
 import type { Line } from "./line.ts";
-import { openOperationClient } from "./operations.ts";
+import { OperationClient } from "./operations.ts";
 import { replaceProcess } from "./process-object.ts";
 import { Realm } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
@@ -44,7 +44,7 @@ const realProcess = process;
 const { AbortController } = globalThis;
 /** To the server; it stands before the flow is loaded. */
 let line: Line;
-const client = openOperationClient((number, request) =>
+const client = new OperationClient((number, request) =>
   line.send({ type: "operation", number, request }),
 );
 /** Which execution the running code belongs to, also in timers and rejections it left behind. */
@@ -194,7 +194,10 @@ async function settle(execution: Execution): Promise<Ended> {
     const begun = monotonicClock();
     const ending = await runFlow(execution);
     const change = findChange(monotonicClock() - begun);
-    if (change !== null) tellChange(execution, change);
+    if (change === null) return ending;
+    isSpoilt = true;
+    const text = `The run changed ${change}, which all runs share: its thread is not used again`;
+    execution.log.write("warn", [text]);
     return ending;
   } catch (thrown) {
     isSpoilt = true;
@@ -220,12 +223,6 @@ function findChange(ms: number): string | null {
   const change = realm?.findChange(ms) ?? null;
   const isForgotten = change !== null || timeline === null || timeline.forget();
   return isForgotten ? change : "the marks in performance that were there before it";
-}
-
-function tellChange(execution: Execution, change: string): void {
-  isSpoilt = true;
-  const text = `The run changed ${change}, which all runs share: its thread is not used again`;
-  execution.log.write("warn", [text]);
 }
 
 async function importFlow(): Promise<void> {

@@ -65,6 +65,11 @@ export const join = uncurry(Array.prototype.join) as (
   list: readonly unknown[],
   separator: string,
 ) => string;
+/** What has members of its own: functions as well. */
+export function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
 /** A member of its own, undefined without one: not what a polluted prototype adds. */
 export function own(value: unknown, name: string): unknown {
   const has = typeof value === "object" && value !== null && hasOwn(value, name);
