@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { runCommand } from "../blackbox/command.ts";
+import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { findPort } from "../free-port.ts";
 import { openPostgres, PASSWORD, type PostgresServer } from "../postgres-server.ts";
@@ -272,6 +273,47 @@ describe("store in PostgreSQL", () => {
     assert.equal((await service.api("GET", "/webhook/made")).status, 200);
     assert.match(service.logs(), /"action":"webhook.create".*Cannot write an entry of the audit/);
     assert.doesNotMatch((await service.api("GET", "/audit")).text, /"made"/, "nor called failed");
+  });
+
+  test("an ending at another node is told, however many have begun since", async () => {
+    const shared = { FLOW_MAX_CONCURRENT: 4, DATA_KEY: "5e".repeat(32) };
+    await using one = await openRecording(shared);
+    await using other = await openTestService({ config: { DATABASE_URL: url, ...shared } });
+    const login = await other.api("POST", "/auth/login", {
+      user_name: "admin",
+      password: ADMIN_PASSWORD,
+    });
+    const { token } = JSON.parse(login.text) as { token: string };
+    const listening = new AbortController();
+    const answer = await fetch(`${urlOf(other)}/api/latest/execution/events`, {
+      headers: { "x-service-token": token },
+      signal: listening.signal,
+    });
+    let told = "";
+    const reading = (async () => {
+      for await (const text of answer.body!.pipeThrough(new TextDecoderStream())) told += text;
+    })().catch(() => {});
+    const start = async (ms: number) => {
+      const { headers } = await one.call("recording", `?async&ms=${ms}`);
+      return headers["flowhook-execution-id"] ?? "";
+    };
+    const isTold = async (id: string) => told.includes(id) || null;
+    // Until it is looked for what other nodes do.
+    const begun: string[] = [];
+    await poll("the first event", async () => {
+      begun.push(await start(0));
+      return begun.some((id) => told.includes(id)) || null;
+    });
+    const long = await start(600_000);
+    await poll("its start", () => isTold(long));
+    const later = await Promise.all(Array.from({ length: 120 }, () => start(0)));
+    await poll("those that began later", () => isTold(later.at(-1) ?? ""));
+    told = "";
+    assert.equal((await one.api("POST", `/execution/${long}/cancel`)).status, 200);
+    await poll("its ending", () => isTold(long), 20_000);
+    assert.match(told, new RegExp(`"${long}".*ENDED_CANCELLED`));
+    listening.abort();
+    await reading;
   });
 
   test("services share a database: each answers for what another runs", async () => {

@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
+import { isEnded } from "../../shared/contract/status.ts";
 import type { Logins, Principal } from "../access/login.ts";
 import { allowedProjects } from "../access/permission.ts";
 import type { Changes } from "../executions/changes.ts";
 import { toSummary } from "../executions/record.ts";
 import type { Store } from "../store/store.ts";
-import { findSettled, newestStatuses } from "../store/executions.ts";
+import { findExecutions, findSettled, newestStatuses } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import { renewOrClose, toEvent, type EventStream } from "./event-streams.ts";
 
@@ -17,8 +18,11 @@ export interface ExecutionFeed {
 /** Changes are gathered for so long: of several of one execution the last is told. */
 const GATHER_MS = 100;
 
-/** What other nodes do is looked for so often, in milliseconds, among so many executions. */
-const [OTHERS_MS, NEWEST] = [1000, 100];
+/**
+ * What other nodes do is looked for so often, in milliseconds, among so many executions: the newest,
+ * and those that were seen among them and had not ended.
+ */
+const [OTHERS_MS, NEWEST, MOST_LEFT] = [1000, 100, 500];
 
 /** Executions that are read and sent before others have their turn in the loop. */
 const SLICE = 100;
@@ -42,7 +46,7 @@ export function openExecutionFeed(deps: {
 
   async function gatherOthers(): Promise<void> {
     const known = statuses;
-    statuses = await newestStatuses(deps.store, NEWEST);
+    statuses = await readStatuses(deps.store, known ?? new Map());
     if (known === null) return;
     for (const [id, status] of statuses) if (known.get(id) !== status) gather(id);
   }
@@ -94,6 +98,19 @@ export function openExecutionFeed(deps: {
       };
     },
   };
+}
+
+/** @param known as it was read before */
+async function readStatuses(
+  store: Store,
+  known: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, string>> {
+  const found = await newestStatuses(store, NEWEST);
+  const left = [...known].filter(([id, status]) => !isEnded(status) && !found.has(id));
+  const ids = left.slice(0, MOST_LEFT).map(([id]) => id);
+  const rows = ids.length === 0 ? [] : await findExecutions(store, ids);
+  for (const { id, status } of rows) found.set(id, status);
+  return found;
 }
 
 /** In the order in which they have changed. */
