@@ -37,8 +37,8 @@ export function openDevScreen(
   const logs = new Map<string, LogLine[]>();
   const say = (text: string): void => write(`${paint("dim", toClock(now()))}  ${text}\n`);
   const below = (text: string): void => write(`${indent(text)}\n`);
-  const explain = (text: string): void => {
-    const excerpt = findExcerpt(plugins_dir, text);
+  const explain = (text: string, folder: string): void => {
+    const excerpt = findExcerpt(folder, text);
     if (excerpt !== null) below(paint("dim", excerpt));
   };
   /** Those whose ending was shown: what was cut short runs on until its grace is over. */
@@ -63,13 +63,15 @@ export function openDevScreen(
       list(lines);
       for (const text of outcome.warnings) below(describeLine("warn", text));
       if (outcome.status === "ENDED_SUCCESS") return;
-      explain([...lines.map(({ text }) => text), outcome.status_message ?? ""].join("\n"));
+      const texts = [...lines.map(({ text }) => text), outcome.status_message ?? ""];
+      // The version that ran has the line, whatever was edited since.
+      explain(texts.join("\n"), execution.spec?.directory ?? plugins_dir);
     },
     take(entry) {
       const text = describeEntry(entry);
       if (text === null) return;
       say(text);
-      if (entry.level === "error") explain(`${entry.msg}\n${entry.stack ?? ""}`);
+      if (entry.level === "error") explain(`${entry.msg}\n${entry.stack ?? ""}`, plugins_dir);
     },
   };
 }

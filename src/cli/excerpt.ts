@@ -5,19 +5,28 @@ import { toLine, widthOf } from "./table.ts";
 
 /** A piece of the source around the place that an error names. */
 
-/** `billing/invoice.ts:7:11`, as messages and stacks of flows name places. */
-const PLACE = /([\w@./\\-]+\.[mc]?[jt]s):(\d+)(?::(\d+))?/g;
+/** `billing/invoice.ts:7:11`, as stacks of flows name places, and as messages do. */
+const FRAME = /^\s+at (?:[^(]* \((?=.*\)$)|(?:async )?)(.+):(\d+):(\d+)\)?$/;
+const PLACE = /^(?:: | at )?(\S[^:]*\.[mc]?[jt]s):(\d+)(?::(\d+))?/;
 const BEFORE = 2;
 /** A terminal's own would move the line below the sign for the column. */
 const TAB = "  ";
 
 /** The first place in a text that is a line of a file in the folder; null where there is none. */
-export function findExcerpt(plugins_dir: string, text: string): string | null {
-  for (const [, file = "", line = "", column] of text.matchAll(PLACE)) {
-    const excerpt = toExcerpt(plugins_dir, file, Number(line), Number(column ?? 0));
+export function findExcerpt(folder: string, text: string): string | null {
+  for (const [, file = "", line = "", column] of text.split("\n").flatMap(placesOf)) {
+    const excerpt = toExcerpt(folder, file, Number(line), Number(column ?? 0));
     if (excerpt !== null) return excerpt;
   }
   return null;
+}
+
+/** Words before a name may belong to it: the longest that it may be is the first. */
+function placesOf(line: string): RegExpMatchArray[] {
+  const frame = FRAME.exec(line);
+  if (frame !== null) return [frame];
+  const starts = [...line.matchAll(/^|: | at /g)].map(({ index }) => index);
+  return starts.map((start) => PLACE.exec(line.slice(start))).filter((found) => found !== null);
 }
 
 function toExcerpt(folder: string, file: string, line: number, column: number): string | null {

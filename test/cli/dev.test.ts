@@ -60,6 +60,15 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
     await dev.until(/> 4 \| {3}return NOTHING\.member;\n +\| +\^\n/);
   });
 
+  test("a failure shows the line that ran, whatever the file has now", async () => {
+    await place.write("plugins/old.ts", 'export default () => { throw new Error("old"); };\n');
+    await dev.until(/old {2}ready/);
+    await place.write("plugins/old.ts", "// another line\nconst = ;\n");
+    await dev.until(/old {2}Flow is broken/);
+    assert.equal((await call("old/call")).status, 500);
+    await dev.until(/old {2}ENDED_ERROR: old[^]*> 1 \| export default [^\n]+\n +\| +\^\n/);
+  });
+
   test("what wants the same data says that it runs, and what it has not where that is", async () => {
     const told = `flowhook dev runs for this folder already, at ${dev.url}. `;
     for (const args of [["dev"], ["flow", "run", "hello", "--local"]]) {
