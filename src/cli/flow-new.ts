@@ -82,7 +82,7 @@ function testTemplate(name: string): string {
     'import assert from "node:assert/strict";',
     'import { test } from "node:test";',
     'import { testFlow } from "flowhook/testing";',
-    `import flow from "./${name.split(".").at(-1)}.ts";`,
+    `import flow from ${JSON.stringify(`./${name.split(".").at(-1)}.ts`)};`,
     "",
     'test("greets by name", async () => {',
     '  const { status, output_value } = await testFlow(flow, { query: { name: "Ada" } });',

@@ -125,6 +125,13 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.match(spaced.stdout, /flowhook webhook create 'the bill' --flow 'the bill'\n/);
   });
 
+  test("new: a test of a name with quotes parses", async () => {
+    const finished = await session.run(["flow", "new", 'q"x', "--test"]);
+    assert.equal(finished.code, 0, all(finished));
+    const text = readFileSync(join(session.folder, 'plugins/q"x.test.ts'), "utf8");
+    assert.ok(text.includes(String.raw`import flow from "./q\"x.ts";`), text);
+  });
+
   test("new: what the page of flows shows, and its next commands do as it says", async () => {
     const page = readFileSync(join(ROOT, "src/assets/docs/flows.md"), "utf8");
     const blocks = [...page.matchAll(/^```\w*\n([^]*?)^```$/gm)].map(([, text]) => text ?? "");
