@@ -39,10 +39,15 @@ suite("flow names", () => {
   }
 
   test("a name follows the rules of resource names", () => {
-    for (const name of ["hello", "a b", "grüße", "x".repeat(128)])
+    for (const name of ["hello", "a b", "grüße", "x".repeat(128), "👩\u200d💻"])
       assert.equal(nameError(name), null);
     for (const name of [" a", "a ", "a?b", "a#b", "a%b", "a\\b", "a\nb", "x".repeat(129)]) {
       assert.notEqual(nameError(name), null, name);
     }
+    for (const [name, named] of [
+      ["a\u200bb", /U\+200B/],
+      ["a\u202eb", /U\+202E/],
+    ] as const)
+      assert.match(nameError(name) ?? "none", named);
   });
 });

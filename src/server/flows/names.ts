@@ -1,4 +1,5 @@
 import { basename } from "node:path/posix";
+import { splitUnseen } from "../../shared/unseen.ts";
 import { hasOtherExtension } from "./misplaced.ts";
 
 const EXTENSION = /\.(ts|mts|js|mjs)$/;
@@ -39,7 +40,12 @@ export function nameError(name: string): string | null {
   const wrong = /[\u0000-\u001f\u007f-\u009f/\\?#%]/.exec(name);
   if (wrong !== null)
     return `The name ${JSON.stringify(name)} has the character ${JSON.stringify(wrong[0])}`;
-  return null;
+  const unseen = splitUnseen(name)
+    .find(({ isUnseen }) => isUnseen)
+    ?.text.codePointAt(0);
+  if (unseen === undefined) return null;
+  const code = unseen.toString(16).toUpperCase().padStart(4, "0");
+  return `The name '${name}' has the invisible character U+${code}`;
 }
 
 /** The name that a folder with a `bundle.yaml` gives its bundle, unless the file says another. */
