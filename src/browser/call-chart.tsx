@@ -43,7 +43,21 @@ export function RangeChart(options: ChartOptions & { range: Range }) {
   const [points] = useLoaded(() => readPoints(range, webhook), [range], count);
   return (
     <div class="chart">
-      {points === null ? null : <Charts points={points} withLatency={withLatency} />}
+      {points === null ? (
+        <Places withLatency={withLatency} />
+      ) : (
+        <Charts points={points} withLatency={withLatency} />
+      )}
+    </div>
+  );
+}
+
+/** As high as what is drawn once it is read, so that nothing is pushed away by that. */
+function Places({ withLatency }: { withLatency: boolean }) {
+  return (
+    <div class={withLatency ? "halves" : ""}>
+      <div class="plot-place"></div>
+      {withLatency ? <div class="plot-place"></div> : null}
     </div>
   );
 }

@@ -57,6 +57,27 @@ describe("the pages", { skip: noBrowser }, () => {
     await context.close();
   });
 
+  test("are not pushed apart by figures that come", async () => {
+    for (const isNarrow of [false, true]) {
+      const context = await openWindow(browser, service, { isNarrow });
+      const { page } = await openPage(context);
+      await page.addInitScript(`window.shift = 0;
+        new PerformanceObserver((list) => {
+          for (const { value } of list.getEntries()) window.shift += value;
+        }).observe({ type: "layout-shift", buffered: true });`);
+      for (const path of ["/ui/", "/ui/webhooks/failing#calls"]) {
+        await visit(page, service, path);
+        await page.locator(".chart .u-legend").first().waitFor();
+        await page.evaluate(
+          "new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))",
+        );
+        const shift = await page.evaluate<number>("window.shift");
+        assert.ok(shift < 0.1, `${path}, ${isNarrow ? "narrow" : "wide"}: ${shift}`);
+      }
+      await context.close();
+    }
+  });
+
   test("break no name of a role on the smallest phones", async () => {
     const roles = ["operator", "developer"];
     const { status } = await service.api("POST", "/user", {

@@ -10,7 +10,7 @@ import { ButtonLink, PageHead } from "../head.tsx";
 import { useLoaded } from "../loaded.ts";
 import { apiPath, may, pagePath } from "../page.ts";
 import { RANGES, type Range } from "../range.ts";
-import { Failing, RangeTiles, readRange, Slowest } from "../range-figures.tsx";
+import { Failing, RangeTiles, readRange, Slowest, type RangeFigures } from "../range-figures.tsx";
 import type { ExecutionSummary, Flow, Workspace } from "../resources.ts";
 import { start } from "../start.tsx";
 import { Badge } from "../status.tsx";
@@ -20,7 +20,17 @@ import { Said } from "../said.tsx";
 
 const FAILED = FAILURES.join(",");
 
-start(async () => <OverviewPage first={await readFigures()} />);
+start(async () => {
+  const [first, ofRange] = await Promise.all([readFigures(), readFirstRange()]);
+  return <OverviewPage first={first} ofRange={ofRange} />;
+});
+
+/** Of the range that is chosen at first: what comes after the page is drawn pushes it apart. */
+function readFirstRange(): Promise<RangeFigures | null> {
+  if (!may("execution.read")) return Promise.resolve(null);
+  // Where it cannot be read now, its part of the page reads it, and says so.
+  return readRange(RANGES[0]).catch(() => null);
+}
 
 interface Figures {
   /** null each: the visitor may not see it. */
@@ -47,9 +57,10 @@ async function readItems<Item>(type: string, query: Record<string, string>) {
   return (await read<List<Item>>([type], query)).items;
 }
 
-function OverviewPage({ first }: { first: Figures }) {
+function OverviewPage({ first, ofRange }: { first: Figures; ofRange: RangeFigures | null }) {
   const [range, choose] = useState<Range>(RANGES[0]);
-  const { latest, ofRange } = useCallChanges(range);
+  const changes = useCallChanges(range);
+  const { latest } = changes;
   const readAgain = async () => (latest === 0 ? first : readFigures());
   const [figures] = useLoaded(readAgain, [], latest);
   const { workspace, failures, broken, begun } = figures ?? first;
@@ -63,7 +74,13 @@ function OverviewPage({ first }: { first: Figures }) {
       {begun === null ? null : <FirstSteps begun={begun} folder={workspace?.plugins_dir ?? null} />}
       {broken === null || broken.length === 0 ? null : <Broken flows={broken} />}
       {may("execution.read") && begun === null ? (
-        <Calls range={range} choose={choose} count={ofRange} workspace={workspace} />
+        <Calls
+          range={range}
+          choose={choose}
+          first={ofRange}
+          count={changes.ofRange}
+          workspace={workspace}
+        />
       ) : null}
       <section>
         <h2>Latest failures</h2>
@@ -80,11 +97,16 @@ function OverviewPage({ first }: { first: Figures }) {
 function Calls(props: {
   range: Range;
   choose: (range: Range) => void;
+  /** Of the first range; null: not known yet. */
+  first: RangeFigures | null;
   count: number;
   workspace: Workspace | null;
 }) {
-  const { range, choose, count, workspace } = props;
-  const [figures] = useLoaded(() => readRange(range), [range], count);
+  const { range, choose, first, count, workspace } = props;
+  const isFirst = count === 0 && range === RANGES[0];
+  const readAgain = async () => (isFirst && first !== null ? first : readRange(range));
+  const [read] = useLoaded(readAgain, [range], count);
+  const figures = read ?? first;
   return (
     <>
       <section>
