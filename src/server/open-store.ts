@@ -3,7 +3,7 @@ import type { Runtime } from "../assets/runtime.ts";
 import { requireUrlFiles } from "./config/database-url.ts";
 import { databaseFile, nodeName, toMs, type Config } from "./config/resolve.ts";
 import type { ReportInterrupted } from "./store/interrupted.ts";
-import { isTaken } from "./store/sqlite/lock.ts";
+import { takeLock } from "./store/sqlite/lock.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
 import type { Writer } from "./store/sqlite/writer.ts";
 import type { Store } from "./store/store.ts";
@@ -47,7 +47,9 @@ export async function openStore(
       durability,
       addon,
       thread: storeThread,
-      ...(options.isBeside && { isServed: () => isTaken(config.DATA_DIR, addon) }),
+      ...(options.isBeside && {
+        takeLock: () => takeLock({ dataDir: config.DATA_DIR, database: path }, addon),
+      }),
     });
   }
   requireUrlFiles(config, "DATABASE_URL");

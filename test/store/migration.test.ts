@@ -6,9 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
+import { openRuntime } from "../../src/assets/runtime.ts";
+import { loadConfig } from "../../src/server/config/load.ts";
+import { openStore } from "../../src/server/open-store.ts";
 import { keyOf } from "../../src/shared/id.ts";
 import { StartError } from "../../src/shared/errors.ts";
 import { restoreFrom } from "../../src/server/store/sqlite/backup.ts";
+import { takeLock, TakenError } from "../../src/server/store/sqlite/lock.ts";
 import { openSqliteStore, type SqliteOptions } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { listExecutions, listLog } from "../../src/server/store/execution-lists.ts";
@@ -354,18 +358,56 @@ function pick({ inputs, outputs, log }: Records) {
 }
 
 test("a command changes no table of a service that runs an earlier version", async () => {
-  const path = join(folder, "served.db");
+  const data = join(folder, "served");
+  const path = join(data, "flowhook.db");
+  mkdirSync(data);
   await makeOldStore(path, (db) => fillOldStore(db, 5, 0));
   const before = readOld(path);
-  const beside = (isTaken: boolean) => open(path, { isBeside: true, isServed: () => isTaken });
-  await assert.rejects(beside(true), (error) => {
+  const lock = takeLock({ dataDir: data, database: path }, null);
+  await assert.rejects(openBeside(data), (error) => {
     assert.ok(error instanceof StartError);
     assert.match(error.message, /is that of an earlier version, whose service runs/);
     return true;
   });
   assert.deepEqual(readOld(path), before);
-  await (await beside(false))[Symbol.asyncDispose]();
-  await (await beside(true))[Symbol.asyncDispose]();
+  lock.release();
+  await (await openBeside(data))[Symbol.asyncDispose]();
+  const later = takeLock({ dataDir: data, database: path }, null);
+  await (await openBeside(data))[Symbol.asyncDispose]();
+  later.release();
+});
+
+/** As a command opens the store of a data folder. */
+function openBeside(data: string, tell = (_line: string) => {}): Promise<Store> {
+  const { config } = loadConfig({ env: { FLOWHOOK_DATA_DIR: data }, cwd: data, terminal: false });
+  return openStore(config, openRuntime(data), { isBeside: true, tell });
+}
+
+test("of all who find an older store one brings it up to date, and keeps the others out", async () => {
+  const data = join(folder, "at-once");
+  const path = join(data, "flowhook.db");
+  mkdirSync(data);
+  await makeOldStore(path, (db) => fillOldStore(db, 5, 0));
+  const seen: unknown[] = [];
+  // As a service that starts in that moment.
+  const start = (): void => {
+    try {
+      takeLock({ dataDir: data, database: path }, null).release();
+      seen.push("started");
+    } catch (error) {
+      seen.push(error instanceof TakenError);
+    }
+  };
+  const both = await Promise.allSettled([openBeside(data, start), openBeside(data)]);
+  assert.deepEqual(new Set(seen), new Set([true]));
+  for (const one of both)
+    if (one.status === "fulfilled") await one.value[Symbol.asyncDispose]();
+    else assert.match(String(one.reason), /is that of an earlier version, whose service runs/);
+  const copies = readdirSync(data).filter((name) => name.includes(".before-"));
+  assert.equal(copies.length, 1);
+  const copy = { path: join(data, copies[0]!), durability: "full", addon: null } as const;
+  assert.deepEqual(inspectDatabase(copy), ["0001-first", "0002-key-use"]);
+  takeLock({ dataDir: data, database: path }, null).release();
 });
 
 test("permissions that nothing asks for are taken from the roles that had them", async () => {

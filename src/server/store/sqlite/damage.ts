@@ -45,8 +45,10 @@ function readMigrations(db: Database.Database): string[] {
   return listApplied(db);
 }
 
-/** Names of the migrations that a database of Flowhook has. */
+/** Names of the migrations that a database of Flowhook has; none in one that is new. */
 export function listApplied(db: Database.Database): string[] {
+  const tables = db.prepare("select 1 from sqlite_master where name = 'migration'").all();
+  if (tables.length === 0) return [];
   return db.prepare("select name from migration").pluck().all() as string[];
 }
 

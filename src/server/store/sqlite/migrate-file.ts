@@ -8,6 +8,8 @@ import { NEVER } from "../../../shared/stopping.ts";
 import { apply, listDue, openProgress } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { removePartial } from "./backup.ts";
+import { listApplied } from "./damage.ts";
+import { TakenError, type DataLock } from "./lock.ts";
 
 /** Copied in one step of some milliseconds; between two of them a signal is heard. */
 const STEP_PAGES = 5000;
@@ -17,8 +19,12 @@ export interface MigrateOptions {
   readonly tell: (line: string) => void;
   /** Aborted once nobody wants it any more. */
   readonly stopping?: AbortSignal | undefined;
-  /** Whether a service uses the file: its release may be the older one. */
-  readonly isServed?: (() => boolean) | undefined;
+  /**
+   * Of who is no service: takes the file for itself meanwhile.
+   *
+   * @throws TakenError where a service has it: its release may be the older one
+   */
+  readonly takeLock?: (() => DataLock) | undefined;
 }
 
 /**
@@ -34,18 +40,41 @@ export async function migrateFile(
   db: Kysely<Schema>,
   applied: readonly string[],
   connection: Database,
-  { tell, stopping = NEVER, isServed }: MigrateOptions,
+  options: MigrateOptions,
 ): Promise<void> {
+  if (listDue(applied).length === 0) return;
+  const lock = options.takeLock && takeAlone(connection.name, options.takeLock);
+  try {
+    await migrate(db, connection, options);
+  } finally {
+    lock?.release();
+  }
+}
+
+function takeAlone(path: string, takeLock: () => DataLock): DataLock {
+  try {
+    return takeLock();
+  } catch (error) {
+    if (!(error instanceof TakenError)) throw error;
+    throw new StartError(
+      `The database "${path}" is that of an earlier version, whose service runs. Restart the service ` +
+        `with this version first: it brings the database up to date`,
+    );
+  }
+}
+
+async function migrate(
+  db: Kysely<Schema>,
+  connection: Database,
+  { tell, stopping = NEVER }: MigrateOptions,
+): Promise<void> {
+  // Whoever had the file until now may have brought it up to date.
+  const applied = listApplied(connection);
   const due = listDue(applied);
   const [first] = due;
   if (first === undefined) return;
   if (applied.length === 0) return apply(db, due);
   const path = connection.name;
-  if (isServed?.())
-    throw new StartError(
-      `The database "${path}" is that of an earlier version, whose service runs. Restart the service ` +
-        `with this version first: it brings the database up to date`,
-    );
   const copy = `${path}.before-${first}`;
   // The copy has its name once it is needed: a start that is killed leaves no more than one behind.
   const beside = `${copy}.partial`;

@@ -19,6 +19,7 @@ import { hasEarlier, readEarlier, removeEarlier } from "./earlier-ledger.ts";
 import { SQLITE_DIALECT } from "./dialect.ts";
 import { FileDialect } from "./file-dialect.ts";
 import { fileAt } from "./file-place.ts";
+import type { DataLock } from "./lock.ts";
 import { SqliteLedger } from "./ledger.ts";
 import { moveLedger, type Write } from "./ledger-file.ts";
 import { takeOverLinked } from "./left-ledger.ts";
@@ -43,8 +44,8 @@ export interface SqliteOptions {
   readonly listMs?: number;
   /** The service may have it open too: the ledger is left to it, and executions are not read. */
   readonly isBeside?: boolean;
-  /** Whether it has: its tables are then left as they are. */
-  readonly isServed?: () => boolean;
+  /** Keeps it out while the tables are brought up to date. @throws TakenError where it is there */
+  readonly takeLock?: () => DataLock;
   /** Writes the ledger's rows, where the file system does not do so itself. */
   readonly write?: Write;
   /** Something is wrong with the ledger. @param isLost nobody knows any more what the disk has */
