@@ -19,7 +19,14 @@ const FILES = {
     "hooks-lock",
     "hooks-lock-journal",
     "hooks.before-0003-key-17",
+    "hooks.before-restore-17-ledger-0",
+    "hooks.restoring",
+    "hooks.restoring-journal",
+    "hooks.moving",
+    "hooks.moving-wal",
+    "hooks.moving-shm",
     "hooks.mine",
+    "hooks.restoring.mine",
     "hooks2",
   ],
 };
@@ -45,6 +52,7 @@ test("--purge removes what the service keeps, and nothing that lies beside it", 
   assert.deepEqual(readdirSync(join(root, "data")), ["notes.txt"]);
   assert.deepEqual(readdirSync(join(root, "base")).sort(), [
     "hooks.mine",
+    "hooks.restoring.mine",
     "hooks2",
     "runtime",
     "versions",

@@ -60,14 +60,18 @@ function removeData(folder: string, config: Config): Step {
   };
 }
 
-/** Copies of the database, of before an update or a restore. */
+/** Ends the name of a copy of the database: of before an update, or of a command that was killed. */
+const COPY = /^\.(before-.+|(restoring|moving)(-.+)?)$/;
+
 function listCopies(config: Config): string[] {
   const file = databaseFile(config);
   if (file === null) return [];
   const folder = dirname(file);
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return names
-    .filter((name) => name.startsWith(`${basename(file)}.before-`))
+    .filter(
+      (name) => name.startsWith(basename(file)) && COPY.test(name.slice(basename(file).length)),
+    )
     .map((name) => join(folder, name));
 }
 
