@@ -104,7 +104,7 @@ const REQUIRES = `(number, log) => {
     () => { module.filename = "flowhook-substitute:x"; return require("node:fs"); },
     () => { Object.defineProperty(module, "filename", { value: "node:path" }); return require("node:fs"); },
     () => Module.prototype.constructor.createRequire("/x")("node:fs"),
-    () => unlessEmpty(process.getBuiltinModule("fs")), () => unlessEmpty(process.getBuiltinModule(name)),
+    () => unlessEmpty(getBuiltinModule("fs")), () => unlessEmpty(getBuiltinModule(name)),
   ];
   for (let at = 0; at < ways.length; at++) {
     try { if (ways[at]() !== undefined) log("reached " + name + " by " + ways[at]); } catch {}
@@ -118,7 +118,7 @@ const PACKAGE_REQUIRES = `(number, log) => {
   const name = FORBIDDEN[number % FORBIDDEN.length];
   const ways = [
     () => require(name), () => require("node:" + name), () => module.require("node:fs"), () => require("worker_threads"),
-    () => Module.createRequire(module.filename)(name), () => process.getBuiltinModule("node:" + name),
+    () => Module.createRequire(module.filename)(name), () => getBuiltinModule("node:" + name),
   ];
   for (let at = 0; at < ways.length; at++) {
     try { if (unlessEmpty(ways[at]()) !== undefined) log("reached " + name + " by " + at); } catch {}
@@ -134,8 +134,11 @@ const KEPT = `const { apply, getOwnPropertyDescriptor } = Reflect; const then = 
 const isModule = (found) => typeof found === "object" && found !== null && getOwnPropertyDescriptor(found, "default") !== undefined;
 const FORBIDDEN = ${JSON.stringify(FORBIDDEN)};`;
 
-/** What a module gives but names that refuse, and the loader that every module of CommonJS has. */
-const EMPTY = `const Module = module.constructor; const { ownKeys } = Reflect; const { toString } = Function.prototype; const { includes } = String.prototype;
+/**
+ * What a module gives but names that refuse, and the loader that every module of CommonJS has. What the
+ * flow puts in the place of a function of its process is its own.
+ */
+const EMPTY = `const Module = module.constructor; const { getBuiltinModule } = process; const { ownKeys } = Reflect; const { toString } = Function.prototype; const { includes } = String.prototype;
 const isEmpty = (found) => {
   const names = ownKeys(found);
   for (let at = 0; at < names.length; at++) {
