@@ -176,7 +176,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   },
   "sandbox/request-members": {},
   "sandbox/reduced-builtins": {
-    setup: ["reduceBuiltins", "reduceHttp2", "keepOnly", "describeSystem", "text", "toSource"],
+    setup: ["reduceBuiltins", "reduceHttp2", "keepOnly", "describeSystem", "text"],
   },
   "sandbox/value-text": {},
   "sandbox/run": {},

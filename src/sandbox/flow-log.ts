@@ -151,6 +151,12 @@ export function replaceConsole(find: FindLog): void {
     profile: nothing,
     profileEnd: nothing,
     timeStamp: nothing,
+    /** A class, so that packages may inherit from it. */
+    Console: function Console() {
+      throw new Error(
+        '"console.Console" is not available in a flow: console itself prints to its log',
+      );
+    },
   };
   Object.defineProperty(globalThis, "console", {
     value: console,

@@ -2,6 +2,7 @@ import asyncHooks from "node:async_hooks";
 import os from "node:os";
 import tty from "node:tty";
 import { IS_DENO, stringify } from "../shared/intrinsics.ts";
+import { refusing } from "./stand-ins.ts";
 
 /**
  * Modules of the runtime of which a flow gets the harmless part. `async_hooks` would hand out the
@@ -36,28 +37,55 @@ function keepOnly(module: object, kept: readonly string[]): void {
     if (!kept.includes(String(name))) Reflect.deleteProperty(module, name);
 }
 
-/** Source text of what stands in place of a module, by its name; none of it imports anything. */
+/** What stands in place of a module: source text of its default export, and the names beside it. */
+interface Substitute {
+  readonly value: string;
+  /** With commas between them. */
+  readonly names: string;
+  /** Of functions and classes that throw when they are called. */
+  readonly refused?: string;
+}
+
+/** By the name of the module; none of it imports anything. The process lacks what it never has in a flow. */
 const SUBSTITUTES = {
   __proto__: null,
-  process: toSource(
-    "globalThis.process",
-    "arch argv cwd emitWarning env exit hrtime memoryUsage nextTick on pid " +
-      "platform stderr stdout uptime version versions",
-  ),
-  console: toSource("globalThis.console", "debug error info log warn"),
-  os: toSource(
-    describeSystem(),
-    "EOL arch availableParallelism constants cpus endianness homedir hostname " +
-      "platform release tmpdir type",
-  ),
-  tty: toSource("{ isatty: () => false }", "isatty"),
-} as unknown as Readonly<Record<string, string>>;
+  process: {
+    value: "globalThis.process",
+    names: `
+      abort, addUncaughtExceptionCaptureCallback, allowedNodeEnvironmentFlags, arch, argv, argv0,
+      availableMemory, binding, chdir, config, constrainedMemory, cpuUsage, cwd, debugPort, dlopen,
+      domain, emitWarning, env, execArgv, execPath, execve, exit, exitCode, features, finalization,
+      getActiveResourcesInfo, getBuiltinModule, getegid, geteuid, getgid, getgroups, getuid,
+      hasUncaughtExceptionCaptureCallback, hrtime, initgroups, kill, loadEnvFile, memoryUsage,
+      moduleLoadList, nextTick, on, openStdin, pid, platform, ppid, reallyExit, ref, release, report,
+      resourceUsage, setSourceMapsEnabled, setUncaughtExceptionCaptureCallback, setegid, seteuid,
+      setgid, setgroups, setuid, sourceMapsEnabled, stderr, stdin, stdout, threadCpuUsage, title,
+      umask, unref, uptime, version, versions`,
+  },
+  console: {
+    value: "globalThis.console",
+    names: `
+      Console, assert, clear, context, count, countReset, createTask, debug, dir, dirxml, error, group,
+      groupCollapsed, groupEnd, info, log, profile, profileEnd, table, time, timeEnd, timeLog,
+      timeStamp, trace, warn`,
+  },
+  os: {
+    value: describeSystem(),
+    names: `
+      EOL, arch, availableParallelism, constants, cpus, devNull, endianness, homedir, hostname,
+      platform, release, tmpdir, type`,
+    refused: `
+      freemem, getPriority, loadavg, machine, networkInterfaces, setPriority, totalmem, uptime,
+      userInfo, version`,
+  },
+  tty: { value: "{ isatty: () => false }", names: "isatty", refused: "ReadStream, WriteStream" },
+} as unknown as Readonly<Record<string, Substitute>>;
 
 /** The system as a flow may know it, as source text. */
 function describeSystem(): string {
   const text = (value: unknown): string => JSON.stringify(value);
   return `{
-    EOL: ${text(os.EOL)}, constants: systemConstants, cpus: () => [],
+    EOL: ${text(os.EOL)}, devNull: ${text(os.devNull)}, constants: systemConstants, cpus: () => [],
     arch: () => ${text(os.arch())}, endianness: () => ${text(os.endianness())},
     platform: () => ${text(os.platform())}, type: () => ${text(os.platform())},
     availableParallelism: () => ${os.availableParallelism()},
@@ -65,20 +93,17 @@ function describeSystem(): string {
   }`;
 }
 
-/** A module whose default export is a value, with some of its members by name. */
-function toSource(value: string, names: string): string {
-  const exported = names
-    .split(" ")
-    .map((name) => `export const ${name} = all.${name};`)
-    .join("\n");
-  return `const all = ${value};\n${exported}\nexport default all;\nexport { all as "module.exports" };\n`;
-}
-
 /** Source text of what stands in place of a module, or null where it is given itself. */
 export function substituteOf(name: string): string | null {
   const found = SUBSTITUTES[name];
   if (found === undefined) return null;
-  return name === "os" ? listConstants() + found : found;
+  const { value, names, refused } = found;
+  const all = refused === undefined ? value : refusing(name, refused, value);
+  const exported = refused === undefined ? names : `${names}, ${refused}`;
+  return `${name === "os" ? listConstants() : ""}const all = ${all};
+    export const { ${exported} } = all;
+    export default all;
+    export { all as "module.exports" };`;
 }
 
 /** Of the system, as source text: not before they are needed, few flows read them. */

@@ -138,6 +138,15 @@ export function standInOf(name: string): string | null {
     export { all as "module.exports" };`;
 }
 
+/** Source text of an object with these members, and with functions that reach beyond a thread and throw. */
+export function refusing(name: string, functions: string, members: string): string {
+  return `(() => {
+    const why = ${stringify(whyOf("never"))};
+    ${RUNTIME}
+    return standIn(${stringify(`${name}.`)}, ${stringify(functions)}, false, ${members});
+  })()`;
+}
+
 function whyOf(need: Need): string {
   if (need !== "files" && need !== "net")
     return "in a flow: it reaches beyond the flow's own thread";

@@ -387,10 +387,18 @@ const ROWS: readonly Row[] = [
   {
     name: "C3: asks for what the runtime's modules have more",
     code: `import * as os from "node:os"; import * as hooks from "node:async_hooks"; import * as tty from "node:tty"; import * as http2 from "node:http2"; import * as self from "node:process";
-    export default () => [os.setPriority, os.userInfo, os.networkInterfaces, hooks.createHook, hooks.executionAsyncResource, tty.ReadStream, http2.createServer, http2.performServerHandshake, self.kill, self.binding, self.default.getBuiltinModule?.name]
-      .map((member) => typeof member)`,
+    const call = (member) => { try { return typeof member === "function" ? typeof member() : typeof member; } catch (error) { return error.code ?? error.message; } };
+    export default () => [os.setPriority, os.userInfo, os.networkInterfaces, tty.ReadStream, hooks.createHook, hooks.executionAsyncResource, http2.createServer, http2.performServerHandshake, self.reallyExit, self.report, self._linkedBinding, self.kill, self.binding, self.getBuiltinModule]
+      .map(call)`,
     options: { grants: { net: true } },
-    output: JSON.stringify([...Array.from({ length: 10 }, () => "undefined"), "string"]),
+    output: JSON.stringify([
+      ...Array.from({ length: 4 }, () => "ERR_ACCESS_DENIED"),
+      ...Array.from({ length: 7 }, () => "undefined"),
+      ...["kill", "binding"].map(
+        (name) => `"process.${name}" is not available in a flow: return a value or throw an error`,
+      ),
+      "undefined",
+    ]),
   },
   {
     name: "C3: makes a socket of a descriptor without the network",

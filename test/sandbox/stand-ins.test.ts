@@ -46,6 +46,9 @@ async function runOf(file: string, text: string, options: FlowOptions = {}): Pro
   return output_value === null ? status_message : JSON.parse(output_value);
 }
 
+/** Each tells how a file was refused that it reads. */
+const SAYS = `const says = async (act) => { try { return String(await act()); } catch (error) { return [error.code, error.message].join(": "); } };`;
+
 test("every module of Node is given, stands in, or is refused by its need", () => {
   const refused = ["ffi", "sea", "sqlite", "test", "test/reporters"];
   for (const full of builtinModules) {
@@ -72,8 +75,27 @@ for (const name of STAND_INS)
     }
   });
 
-/** Each tells how a file was refused that it reads. */
-const SAYS = `const says = async (act) => { try { return String(await act()); } catch (error) { return [error.code, error.message].join(": "); } };`;
+for (const name of ["async_hooks", "console", "os", "process", "tty"])
+  test(`what a flow gets of ${name} has the names that Node's has`, async () => {
+    const real: object = await import(`node:${name}`);
+    const names = Object.keys(real).filter((key) => !/^_|^(?:default|module\.exports)$/.test(key));
+    const code = `import * as all from "${name}"; const wanted = ${JSON.stringify(names)};
+      export default () => wanted.filter((key) => !(key in all));`;
+    assert.deepEqual(await runOf("a.mjs", code), []);
+  });
+
+test("what no flow is given of the system is there by name, and throws", async () => {
+  const code = `import os, { userInfo } from "os"; import { WriteStream } from "tty"; import { Console } from "console"; const own = require("os"); ${SAYS}
+    export default () => Promise.all([() => userInfo(), () => own.totalmem(), () => new WriteStream(1), () => new (class extends Console {})()].map(says));`;
+  const made = `import { createRequire } from "module"; const require = createRequire(import.meta.url); ${code}`;
+  const why = "in a flow: it reaches beyond the flow's own thread";
+  assert.deepEqual(await runOf("a.mjs", made), [
+    `ERR_ACCESS_DENIED: Cannot use "os.userInfo" ${why}`,
+    `ERR_ACCESS_DENIED: Cannot use "os.totalmem" ${why}`,
+    `ERR_ACCESS_DENIED: Cannot use "tty.WriteStream" ${why}`,
+    `: "console.Console" is not available in a flow: console itself prints to its log`,
+  ]);
+});
 
 test("a package names modules of Node by its own imports too", async () => {
   const imports = {
