@@ -21,8 +21,9 @@ import { Said } from "../said.tsx";
 const FAILED = FAILURES.join(",");
 
 start(async () => {
-  const [first, ofRange] = await Promise.all([readFigures(), readFirstRange()]);
-  return <OverviewPage first={first} ofRange={ofRange} />;
+  const first = await readFigures();
+  // Not before that: the clock of the service, whose hour it is, comes with its answers.
+  return <OverviewPage first={first} ofRange={await readFirstRange()} />;
 });
 
 /** Of the range that is chosen at first: what comes after the page is drawn pushes it apart. */
