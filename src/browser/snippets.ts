@@ -56,10 +56,14 @@ function partsOfCurl(options: SnippetOptions): readonly string[] {
 function signingCommand({ url, key, body }: SnippetOptions): string {
   const [base = "", call = ""] = url.split("/api/latest/webhook/");
   const name = decodeURIComponent(call.replace(/\/call$/, ""));
+  const word = quoteShell(name);
+  // One that looks like an option stands behind all of them.
+  const [first, last] = name.startsWith("-") ? ["", [`-- ${word}`]] : [` ${word}`, []];
   const words = [
-    `flowhook call ${quoteShell(name)} --sign --url ${quoteShell(base)}`,
+    `flowhook call${first} --sign --url ${quoteShell(base)}`,
     ...(key === null ? [] : [`--key ${quoteShell(key)}`]),
     `-d ${quoteShell(JSON.stringify(body))}`,
+    ...last,
   ];
   return `flowhook login ${quoteShell(base)}\n${words.join(" \\\n  ")}`;
 }

@@ -28,6 +28,11 @@ export function toOptions({ url, cacert }: ConnectionOptions): string {
     .join("");
 }
 
+/** A name as the last word of a command that is advised: one may look like an option. */
+export function toLastWord(name: string): string {
+  return name.startsWith("-") ? `-- ${quotePath(name)}` : quotePath(name);
+}
+
 /**
  * `--url`, else FLOWHOOK_URL, else what `flowhook dev` runs for this folder, else the service of
  * the last login, else the one that the configuration of this folder describes; both of this folder

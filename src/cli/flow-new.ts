@@ -8,6 +8,7 @@ import { scan } from "../server/flows/scan.ts";
 import { findAuthorFolder } from "./author-folder.ts";
 import { readConfiguration } from "./configuration.ts";
 import { makeFolder } from "../shared/make-folder.ts";
+import { toLastWord } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { createWhole } from "./whole-file.ts";
 
@@ -38,11 +39,11 @@ export async function newFlow(
   createWhole(file, template(name));
   process.stdout.write(`Wrote ${relative(process.cwd(), file)}\n`);
   if (options.test === true) writeTest(file, name);
-  const word = quotePath(name);
+  const word = toLastWord(name);
   process.stdout.write(
     `Try it with: flowhook flow run ${word}\n` +
       `Call it over HTTP, from this machine: flowhook dev\n` +
-      `On a service it needs a webhook: flowhook webhook create ${word} --flow ${word}\n`,
+      `On a service it needs a webhook: flowhook webhook create --flow ${quotePath(name)} ${word}\n`,
   );
 }
 

@@ -1,9 +1,8 @@
 import { PRESET_NAMES } from "../shared/contract/signature-scheme.ts";
 import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook.ts";
 import { Option, type Command } from "commander";
-import { quotePath } from "../server/config/unwritable.ts";
 import { openClient, toPath } from "./client.ts";
-import { toOptions, type ConnectionOptions } from "./connection.ts";
+import { toLastWord, toOptions, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { toCount, toList } from "./input.ts";
 import { readPassword, type PasswordOptions } from "./prompt.ts";
@@ -114,7 +113,7 @@ function describeKeyToo({ name, signature }: Webhook, options: ConnectionOptions
     (isObserved
       ? "Once signatures are enforced, take the key away with: "
       : "Take it away with: ") +
-    `flowhook webhook key ${quotePath(name)} --none${toOptions(options)}`
+    `flowhook webhook key --none${toOptions(options)} ${toLastWord(name)}`
   );
 }
 

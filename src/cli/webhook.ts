@@ -1,8 +1,7 @@
 import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook.ts";
 import { Option, type Command } from "commander";
-import { quotePath } from "../server/config/unwritable.ts";
 import { openClient, toPath } from "./client.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import { toLastWord, type ConnectionOptions } from "./connection.ts";
 import { toCount } from "./input.ts";
 import { findProjectId } from "./project.ts";
 import { printJson, printList, type Column, type ListOptions } from "./table.ts";
@@ -122,7 +121,7 @@ async function createWebhook(name: string, options: CreateOptions): Promise<void
   const webhook = await client.json<Webhook>("POST", toPath("webhook"), { body, has: "name" });
   if (options.json) return printJson(webhook);
   printWebhook(webhook);
-  process.stdout.write(`\nEnable it with: flowhook webhook enable ${quotePath(webhook.name)}\n`);
+  process.stdout.write(`\nEnable it with: flowhook webhook enable ${toLastWord(webhook.name)}\n`);
 }
 
 async function deleteWebhook(name: string, options: ConnectionOptions): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SNIPPETS } from "../../src/browser/snippets.ts";
+import { SIGNED_SNIPPETS, SNIPPETS } from "../../src/browser/snippets.ts";
 
 const OPTIONS = {
   url: "http://127.0.0.1/call",
@@ -19,4 +19,10 @@ test("no text ends a text of PowerShell, which takes curly quotes for straight o
 test("Windows PowerShell is told to send UTF-8", () => {
   const [, write] = SNIPPETS.find(([name]) => name === "PowerShell")!;
   assert.match(write(OPTIONS), /-ContentType 'application\/json; charset=utf-8'/);
+});
+
+test("a name like an option is none for the command that signs", () => {
+  const [, write] = SIGNED_SNIPPETS[0]!;
+  const url = "http://127.0.0.1/api/latest/webhook/-dash/call";
+  assert.match(write({ ...OPTIONS, url }), /^flowhook call --sign --url .*\n.* -- '-dash'$/ms);
 });

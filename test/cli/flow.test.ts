@@ -122,7 +122,7 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     const checked = await session.run(["check"]);
     assert.match(checked.stdout, /^billing\.invoice +ready$/m);
     const spaced = await session.run(["flow", "new", "the bill"]);
-    assert.match(spaced.stdout, /flowhook webhook create 'the bill' --flow 'the bill'\n/);
+    assert.match(spaced.stdout, /flowhook webhook create --flow 'the bill' 'the bill'\n/);
   });
 
   test("new: a test of a name with quotes parses", async () => {

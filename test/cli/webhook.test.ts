@@ -50,6 +50,18 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.doesNotMatch(await succeed(["list", "--json"]), KEY);
   });
 
+  test("what is advised can be run as it is printed, whatever the name", async () => {
+    for (const name of ["-dash", "--help"]) {
+      const printed = await succeed(["create", "--flow", "echo", "--", name]);
+      const advised = /\nEnable it with: flowhook webhook (.+)\n$/.exec(printed)?.[1] ?? "";
+      const [act = "", ...words] = advised.split(" ");
+      const enabled = await succeed([act, "--password-stdin", ...words], PASSWORD_LINE);
+      assert.match(enabled, new RegExp(`^name +${name}$`, "m"));
+      assert.match(enabled, /^enabled +yes$/m);
+      await succeed(["delete", "--", name]);
+    }
+  });
+
   test("create: with everything", async () => {
     const fields = ["--description", "All of it", "--no-role", "--project", "Default"];
     const modes = ["--development", "--sync-mode", "hold", "--execution-location", "flow"];
@@ -201,7 +213,7 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(printed, /^for sender +http.*\/call\?async$/m);
     assert.match(
       printed,
-      /\n\nIt still needs its key as well: .* Take it away with: flowhook webhook key orders --none\n$/,
+      /\n\nIt still needs its key as well: .* Take it away with: flowhook webhook key --none orders\n$/,
     );
     const observed = await succeed([...set, "--observe", "--password-stdin"], PASSWORD_LINE);
     assert.match(observed, /^signature +github, observed$/m);

@@ -7,7 +7,7 @@ import { readCertificate } from "../../src/server/config/certificate.ts";
 import { ConfigError } from "../../src/server/config/config-error.ts";
 import { makeCertificate, toPem } from "./certificate-maker.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "flowhook-certificate-"));
+const folder = mkdtempSync(join(tmpdir(), "flowhook certificate-"));
 after(() => rmSync(folder, { recursive: true }));
 
 const certFile = join(folder, "cert.pem");
@@ -94,6 +94,8 @@ describe("10: certificate and key that are refused", () => {
         pair: [own.cert, encrypted],
         says: [
           /f\.yaml:3: Found a key with a passphrase in ".+key\.pem" for TLS_KEY_FILE, expected/,
+          // Its folder has a blank in its name.
+          /openssl pkey -in '.+key\.pem' -out KEY$/,
         ],
       },
       "the key of another certificate": {

@@ -6,7 +6,7 @@ import { ConfigError, type ConfigProblem } from "./config-error.ts";
 import type { Loaded } from "./load.ts";
 import { HAS_MODES, nameOfUser, ownId } from "./owner.ts";
 import type { Config } from "./resolve.ts";
-import { showMode, targetOf } from "./unwritable.ts";
+import { quotePath, showMode, targetOf } from "./unwritable.ts";
 
 /** What HTTPS is served with: the files of TLS_CERT_FILE and TLS_KEY_FILE. */
 export interface Certificate {
@@ -86,7 +86,7 @@ function readKey(file: string): { bytes: Buffer; key: KeyObject } {
   if (/ENCRYPTED/.test(block))
     throw new Error(
       `Found a key with a passphrase in "${file}" for TLS_KEY_FILE, expected one without. ` +
-        `Take it away with: openssl pkey -in ${file} -out KEY`,
+        `Take it away with: openssl pkey -in ${quotePath(file)} -out KEY`,
     );
   try {
     return { bytes, key: createPrivateKey(block) };
