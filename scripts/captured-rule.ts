@@ -15,6 +15,8 @@ interface Node {
   readonly callee?: Node;
   readonly tag?: Node;
   readonly source?: Node;
+  readonly object?: Node;
+  readonly local?: Node;
   readonly property?: Node;
   readonly computed?: boolean;
   readonly static?: boolean;
@@ -131,8 +133,14 @@ function create(context: Context) {
     refuse(node, `A flow can replace the getter "${getter}": call the captured function`);
   const iterates = (node: Node): void =>
     refuse(node, "A flow can replace how this is iterated: use an index");
+  /** Names by which the file has all captured functions. */
+  const namespaces = new Set<string>();
   return {
+    ImportNamespaceSpecifier({ local, parent }: Node): void {
+      if (textOf(parent?.source).endsWith("/intrinsics.ts")) namespaces.add(local?.name ?? "");
+    },
     MemberExpression(node: Node): void {
+      if (namespaces.has(node.object?.name ?? "")) return;
       const member = memberOf(node.property, node.computed);
       if (isCalled(node) && methods.has(member))
         refuse(node, `A flow can replace the method "${member}": call the captured function`);
@@ -159,6 +167,9 @@ function create(context: Context) {
     "Program:exit"(): void {
       const visit = ({ references, childScopes }: Scope): void => {
         for (const reference of references) checkReference(reference, web, refuse);
+        for (const { identifier, resolved } of references)
+          if (namespaces.has(identifier.name ?? "") && resolved?.defs[0]?.type !== "ImportBinding")
+            refuse(identifier, `Here "${identifier.name}" is not what was captured: rename it`);
         for (const scope of childScopes) visit(scope);
       };
       visit(context.sourceCode.scopeManager.globalScope);

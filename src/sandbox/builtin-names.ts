@@ -1,4 +1,4 @@
-import { slice } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 
 /**
  * What Node's own modules give, by name: the functions and classes, which all stand-ins have
@@ -100,7 +100,7 @@ const STATUSES =
 
 /** Statuses of HTTP. */
 export const STATUS_CODES = Object.fromEntries(
-  STATUSES.split(", ").map((told) => [slice(told, 0, 3), slice(told, 4)]),
+  STATUSES.split(", ").map((told) => [js.slice(told, 0, 3), js.slice(told, 4)]),
 );
 
 const DNS_NAMES =

@@ -1,4 +1,4 @@
-import { Error, push } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { isGranted, lineFor, needOf, type Grantable } from "./builtins.ts";
 import { reduceHttp2 } from "./reduced-builtins.ts";
 import type { ThreadData } from "../shared/wire/thread-messages.ts";
@@ -39,15 +39,15 @@ export function requireBuiltin(
   const need = needOf(name);
   if (need === "never" || (need === "package" && by !== null)) {
     const who = by === null ? "" : ` ("${by}" imports it)`;
-    throw new Error(
+    throw new js.Error(
       `Cannot import "node:${name}" in a flow: it reaches beyond the flow's own thread${who}`,
     );
   }
   if (need === "files" || need === "net") {
     if (data.withheld !== null && (by !== null || isGiven(data, name)))
-      push(needed, { need, name, by });
+      js.push(needed, { need, name, by });
     else if (!isGiven(data, name)) {
-      throw new Error(
+      throw new js.Error(
         `Cannot import "node:${name}" without a permission: add ${lineFor(need)} to the flow`,
       );
     }

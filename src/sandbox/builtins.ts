@@ -1,4 +1,4 @@
-import { IS_DENO, contains, firstOf } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import type { Grants } from "../shared/wire/protocol.ts";
 
 /** Which of the runtime's own modules a flow can import, and what it must be granted for them. */
@@ -24,7 +24,7 @@ const NEEDS: readonly (readonly [need: Need, names: readonly string[]])[] = [
   // Of these a flow gets a part; see reduced-builtins.ts.
   ["none", ["async_hooks", "console", "os", "process", "tty"]],
   // Each module of the older format has it as module.constructor; see loader.ts.
-  [IS_DENO ? "never" : "package", ["module"]],
+  [js.IS_DENO ? "never" : "package", ["module"]],
   ["files", ["fs", "fs/promises"]],
   ["net", "dgram dns dns/promises http http2 https net tls".split(" ")],
 ];
@@ -32,7 +32,8 @@ const NEEDS: readonly (readonly [need: Need, names: readonly string[]])[] = [
 /** What a flow must be granted to import a module. @param name without `node:` */
 export function needOf(name: string): Need {
   return (
-    firstOf(NEEDS, ({ 0: need, 1: names }) => (contains(names, name) ? need : null)) ?? "never"
+    js.firstOf(NEEDS, ({ 0: need, 1: names }) => (js.contains(names, name) ? need : null)) ??
+    "never"
   );
 }
 

@@ -1,15 +1,5 @@
 import files from "node:fs";
-import {
-  Error,
-  Set,
-  apply,
-  get,
-  push,
-  setAdd,
-  setDelete,
-  setHas,
-  startsWith,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { guardFileHandles } from "./file-handles.ts";
 
 /**
@@ -35,7 +25,7 @@ const TAKE_EITHER = ["appendFile", "readFile", "truncate", "writeFile"];
 
 /** Call before any code of the flow is loaded, and tell the runtime of it (syncBuiltinESMExports). */
 export function guardDescriptors(fileHandle: object | null): void {
-  const own = new Set<unknown>();
+  const own = new js.Set<unknown>();
   const functions = fs as unknown as Record<string, AnyFunction>;
   for (const name of [...TAKE_DESCRIPTOR, ...TAKE_EITHER]) {
     for (const form of [name, `${name}Sync`])
@@ -58,20 +48,22 @@ function refuseForeign(plain: AnyFunction, name: string, own: Set<unknown>): Any
   return (...args) => {
     const descriptor = args[0];
     if (typeof descriptor === "number") requireOwn(own, name, descriptor);
-    if (closes) setDelete(own, descriptor);
-    return apply(plain, fs, args);
+    if (closes) js.setDelete(own, descriptor);
+    return js.apply(plain, fs, args);
   };
 }
 
 function requireOwn(own: Set<unknown>, name: string, descriptor: number): void {
-  if (setHas(own, descriptor)) return;
-  throw new Error(`Cannot use "${name}" with descriptor ${descriptor}: the flow has not opened it`);
+  if (js.setHas(own, descriptor)) return;
+  throw new js.Error(
+    `Cannot use "${name}" with descriptor ${descriptor}: the flow has not opened it`,
+  );
 }
 
 function notingResult(plain: AnyFunction, own: Set<unknown>): AnyFunction {
   return (...args) => {
-    const descriptor: unknown = apply(plain, fs, args);
-    setAdd(own, descriptor);
+    const descriptor: unknown = js.apply(plain, fs, args);
+    js.setAdd(own, descriptor);
     return descriptor;
   };
 }
@@ -84,10 +76,10 @@ function openLater(plain: AnyFunction, openSync: AnyFunction): AnyFunction {
   return (...args) => {
     const last = args.length - 1;
     const done = args[last];
-    if (typeof done !== "function") return apply(plain, fs, args);
+    if (typeof done !== "function") return js.apply(plain, fs, args);
     const given: unknown[] = [];
-    for (let at = 0; at < last; at += 1) push(given, args[at]);
-    later(done as AnyFunction, () => apply(openSync, undefined, given));
+    for (let at = 0; at < last; at += 1) js.push(given, args[at]);
+    later(done as AnyFunction, () => js.apply(openSync, undefined, given));
   };
 }
 
@@ -98,12 +90,12 @@ function readLater(plain: AnyFunction, own: Set<unknown>): AnyFunction {
   return (...args) => {
     const { 0: path, 1: first, 2: second } = args;
     const done = typeof second === "function" ? second : first;
-    if (typeof done !== "function" || (second && done !== second)) return apply(plain, fs, args);
+    if (typeof done !== "function" || (second && done !== second)) return js.apply(plain, fs, args);
     const given = [path, done === second ? first : undefined];
-    if (typeof path !== "number") tell(done as AnyFunction, apply(readFile, fs.promises, given));
+    if (typeof path !== "number") tell(done as AnyFunction, js.apply(readFile, fs.promises, given));
     else {
       requireOwn(own, "readFile", path);
-      later(done as AnyFunction, () => apply(readFileSync, fs, given));
+      later(done as AnyFunction, () => js.apply(readFileSync, fs, given));
     }
   };
 }
@@ -117,20 +109,20 @@ function later(done: AnyFunction, act: () => unknown): void {
     if (isMisuse(error)) throw error;
     result = [error];
   }
-  soon(() => apply(done, undefined, result));
+  soon(() => js.apply(done, undefined, result));
 }
 
 function isMisuse(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return true;
-  const code: unknown = get(error, "code");
-  return typeof code !== "string" || startsWith(code, "ERR_INVALID") || code === OUT_OF_RANGE;
+  const code: unknown = js.get(error, "code");
+  return typeof code !== "string" || js.startsWith(code, "ERR_INVALID") || code === OUT_OF_RANGE;
 }
 
 /** Outside of the promise's own turn: what the flow's function throws is an error of the flow. */
 function tell(done: AnyFunction, reading: Promise<unknown>): void {
-  apply(then, reading, [
-    (value: unknown) => soon(() => apply(done, undefined, [null, value])),
-    (error: unknown) => soon(() => apply(done, undefined, [error])),
+  js.apply(then, reading, [
+    (value: unknown) => soon(() => js.apply(done, undefined, [null, value])),
+    (error: unknown) => soon(() => js.apply(done, undefined, [error])),
   ]);
 }
 

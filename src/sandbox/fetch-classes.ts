@@ -1,4 +1,4 @@
-import { IS_DENO, exec, hasOwn, toUtf8 } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 
 /**
  * The classes of `fetch`. Node makes them when one of them is first used, and loads all of its own
@@ -35,12 +35,12 @@ export function mayUseFetch(format: unknown, source: unknown): boolean {
   if (format === "json") return false;
   // In others a bare `this` is all that is global, and a text without the names may lead to them.
   if (format !== "module" && format !== "module-typescript") return true;
-  if (typeof source === "string") return exec(NAMED, source) !== null;
+  if (typeof source === "string") return js.exec(NAMED, source) !== null;
   if (!isBuffer(source)) return true;
-  return exec(NAMED, toUtf8(source, "utf8", 0, source.length)) !== null;
+  return js.exec(NAMED, js.toUtf8(source, "utf8", 0, source.length)) !== null;
 }
 
 /** Whether they are there, whoever was the first to use them. */
 export function hasFetchClasses(): boolean {
-  return IS_DENO || hasOwn(GLOBAL, DISPATCHER);
+  return js.IS_DENO || js.hasOwn(GLOBAL, DISPATCHER);
 }

@@ -1,25 +1,7 @@
 import { Buffer, isUtf8 as isUtf8Now } from "node:buffer";
 import { types } from "node:util";
 import type { Job } from "../shared/wire/protocol.ts";
-import {
-  Error,
-  String,
-  TypeError,
-  apply,
-  create,
-  exec,
-  getOwnPropertyDescriptor,
-  getPrototypeOf,
-  get,
-  keys,
-  own,
-  push,
-  setPrototypeOf,
-  slice,
-  startsWith,
-  stringify,
-  uncurry,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { shown } from "./text.ts";
 
@@ -32,47 +14,46 @@ import { shown } from "./text.ts";
 const { alloc, concat } = Buffer;
 const isUtf8 = isUtf8Now;
 const { isUint8Array } = types;
-const toString = uncurry(Buffer.prototype.toString);
+const toString = js.uncurry(Buffer.prototype.toString);
 /** Of the first four bytes. */
 const toHex = (bytes: Buffer): string => toString(bytes, "hex", 0, 4) as string;
-const lengthOf = uncurry(
-  getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype) as object, "byteLength")?.get as (
-    this: Uint8Array,
-  ) => number,
+const lengthOf = js.uncurry(
+  js.getOwnPropertyDescriptor(js.getPrototypeOf(Uint8Array.prototype) as object, "byteLength")
+    ?.get as (this: Uint8Array) => number,
 );
 
-const forgetError = uncurry(Promise.prototype.catch) as (
+const forgetError = js.uncurry(Promise.prototype.catch) as (
   promise: Promise<void>,
   onError: () => void,
 ) => void;
 
 /** The body as it was sent: a part of input_value, or beside it. */
 export function rawBodyOf({ input_value, raw_body_at, raw_body }: Job): string | undefined {
-  if (raw_body_at !== null) return slice(input_value, raw_body_at, -1);
+  if (raw_body_at !== null) return js.slice(input_value, raw_body_at, -1);
   return raw_body ?? undefined;
 }
 
 /** The request as it came, with its URL under BASE_URL; key and tokens are already out of it. */
 export function toRequest(job: Job, input: unknown, signal: AbortSignal): Request {
-  const json = own(input, "json");
-  const body = rawBodyOf(job) ?? (json === undefined ? null : stringify(json));
-  const asked = own(input, "method");
+  const json = js.own(input, "json");
+  const body = rawBodyOf(job) ?? (json === undefined ? null : js.stringify(json));
+  const asked = js.own(input, "method");
   const method = typeof asked === "string" ? asked : body === null ? "GET" : "POST";
   const takesBody = method !== "GET" && method !== "HEAD";
   // The target is appended as text: resolved as a URL, "//host/" would leave BASE_URL's host.
   const url = new URL(job.base_url).origin + (job.target ?? "/");
-  const headers = toHeaders(own(input, "headers"));
+  const headers = toHeaders(js.own(input, "headers"));
   return new Request(url, { method, headers, signal, body: takesBody ? body : null });
 }
 
 function toHeaders(given: unknown): Headers {
   const headers = new Headers();
   if (typeof given !== "object" || given === null) return headers;
-  const names = keys(given);
+  const names = js.keys(given);
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at] as string;
     try {
-      headers.append(name, String(get(given, name)));
+      headers.append(name, js.String(js.get(given, name)));
     } catch {
       // What HTTP let in and the Headers class does not take is left out.
     }
@@ -93,11 +74,11 @@ export async function fromResponse(
   log: Pick<FlowLog, "write">,
 ): Promise<string> {
   if (!(response instanceof Response)) {
-    throw new TypeError(`The flow's fetch returned ${shown(response)}, expected a Response`);
+    throw new js.TypeError(`The flow's fetch returned ${shown(response)}, expected a Response`);
   }
   const { status } = response;
   if (status < 200 || status > 599) {
-    throw new TypeError(`The flow's Response has status ${status}, expected 200 to 599`);
+    throw new js.TypeError(`The flow's Response has status ${status}, expected 200 to 599`);
   }
   const bytes = await readBody(response, method === "HEAD" ? null : maxBytes);
   const isText = isUtf8(bytes);
@@ -107,7 +88,7 @@ export async function fromResponse(
     delete headers["content-encoding"];
     log.write("warn", [UNDONE]);
   }
-  return stringify({
+  return js.stringify({
     __proto__: null,
     status,
     headers,
@@ -139,11 +120,11 @@ function isUndone(
 ): boolean {
   for (let at = 0; at < CODINGS.length; at += 1) {
     const { name, magic } = CODINGS[at] as (typeof CODINGS)[number];
-    if (exec(name, coding) === null) continue;
+    if (js.exec(name, coding) === null) continue;
     const size = lengthOf(bytes);
     if (url !== "" || (isText && size >= SURELY_TEXT)) return true;
     // A part of a file does not begin as the file does.
-    return magic !== null && size > 0 && status !== 206 && !startsWith(toHex(bytes), magic);
+    return magic !== null && size > 0 && status !== 206 && !js.startsWith(toHex(bytes), magic);
   }
   return false;
 }
@@ -163,14 +144,14 @@ async function readBody(response: Response, maxBytes: number | null): Promise<Bu
     if (done) return concat(chunks);
     if (!isUint8Array(value)) {
       letGo(reader);
-      throw new TypeError(NO_BYTES);
+      throw new js.TypeError(NO_BYTES);
     }
     size += lengthOf(value);
     if (size > maxBytes) {
       letGo(reader);
-      throw new Error(`The flow's Response is longer than ${maxBytes} bytes`);
+      throw new js.Error(`The flow's Response is longer than ${maxBytes} bytes`);
     }
-    push(chunks, value);
+    js.push(chunks, value);
   }
 }
 
@@ -185,13 +166,13 @@ function letGo(reader: ReadableStreamDefaultReader): void {
 
 /** By their lower-case names; cookies are a list. */
 export function fromHeaders(given: Headers): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = create(null);
+  const headers: Record<string, string | string[]> = js.create(null);
   const keep = (value: string, name: string): void => {
     if (name !== "set-cookie") headers[name] = value;
   };
-  apply<Headers, Parameters<Headers["forEach"]>, void>(get(given, "forEach"), given, [keep]);
+  js.apply<Headers, Parameters<Headers["forEach"]>, void>(js.get(given, "forEach"), given, [keep]);
   const cookies = given.getSetCookie();
   // Without a prototype no list is asked for a `toJSON` of the flow's.
-  if (cookies.length > 0) headers["set-cookie"] = setPrototypeOf(cookies, null) as string[];
+  if (cookies.length > 0) headers["set-cookie"] = js.setPrototypeOf(cookies, null) as string[];
   return headers;
 }

@@ -1,24 +1,6 @@
 import { EventEmitter } from "node:events";
 import files from "node:fs";
-import {
-  IS_DENO,
-  TypeError,
-  WeakMap,
-  WeakSet,
-  apply,
-  create,
-  defineProperty,
-  getOwnPropertyDescriptor,
-  getPrototypeOf,
-  max,
-  ownKeys,
-  setPrototypeOf,
-  uncurry,
-  weakMapGet,
-  weakMapSet,
-  weakSetAdd,
-  weakSetHas,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 
 /**
  * Handles of `fs.promises`. The runtime reads the descriptor from members that anybody can define
@@ -28,13 +10,13 @@ import {
 
 type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
 
-const natives = new WeakMap<object, object>();
-const closed = new WeakSet();
+const natives = new js.WeakMap<object, object>();
+const closed = new js.WeakSet();
 
 /** A handle, which is closed: their class is not exported. Null where there is none to guard. */
 export async function openSample(): Promise<object | null> {
   // Deno's own permissions hold its handles.
-  if (IS_DENO) return null;
+  if (js.IS_DENO) return null;
   const sample = await files.promises.open(import.meta.filename);
   await sample.close();
   return sample;
@@ -42,12 +24,12 @@ export async function openSample(): Promise<object | null> {
 
 /** Call before any code of the flow is loaded. */
 export function guardFileHandles(sample: object): void {
-  const prototype = getPrototypeOf(sample) as object;
+  const prototype = js.getPrototypeOf(sample) as object;
   const symbols = symbolsOf(sample);
   const native: unknown = Reflect.get(sample, symbols["kHandle"] as symbol);
-  const fdOf = guardNative(getPrototypeOf(native) as object);
+  const fdOf = guardNative(js.getPrototypeOf(native) as object);
   lockInstances(Reflect.get(prototype, "constructor") as object, symbols, fdOf);
-  for (const name of ownKeys(prototype)) checkReceiver(prototype, name);
+  for (const name of js.ownKeys(prototype)) checkReceiver(prototype, name);
   hide(prototype, "constructor");
   // Who awaits a handle must not be led to another by way of Object.prototype.
   hide(prototype, "then");
@@ -62,18 +44,18 @@ function symbolsOf(handle: object): Readonly<Record<string, symbol>> {
 
 /** Its class would make one of any descriptor; one that is closed has no descriptor any more. */
 function guardNative(prototype: object): (native: object) => number {
-  const { get } = getOwnPropertyDescriptor(prototype, "fd") ?? {};
+  const { get } = js.getOwnPropertyDescriptor(prototype, "fd") ?? {};
   for (const name of ["close", "closeSync", "releaseFD"]) {
     const plain = Reflect.get(prototype, name) as AnyFunction;
     const value = function (this: object, ...args: unknown[]): unknown {
-      weakSetAdd(closed, this);
-      return apply(plain, this, args);
+      js.weakSetAdd(closed, this);
+      return js.apply(plain, this, args);
     };
-    defineProperty(prototype, name, { value, configurable: false, writable: false });
+    js.defineProperty(prototype, name, { value, configurable: false, writable: false });
   }
   hide(prototype, "constructor");
   hide(prototype, "then");
-  return uncurry(get as AnyFunction) as (native: object) => number;
+  return js.uncurry(get as AnyFunction) as (native: object) => number;
 }
 
 /** Runs in place of the class's base: before anybody has seen the new handle. */
@@ -88,33 +70,33 @@ function lockInstances(
     () => {},
   );
   const native = accessor(
-    (handle) => weakMapGet(natives, handle),
+    (handle) => js.weakMapGet(natives, handle),
     (handle, given) => {
-      if (weakMapGet(natives, handle) !== undefined)
-        throw new TypeError("A file handle stays what it is");
+      if (js.weakMapGet(natives, handle) !== undefined)
+        throw new js.TypeError("A file handle stays what it is");
       // Throws where it is not a native handle.
       fdOf(given as object);
-      weakMapSet(natives, handle, given as object);
+      js.weakMapSet(natives, handle, given as object);
     },
   );
   function Base(this: object): void {
-    defineProperty(this, symbols["kHandle"] as symbol, native);
-    defineProperty(this, symbols["kFd"] as symbol, fd);
-    defineProperty(this, "fd", fd);
-    apply(init, this, []);
+    js.defineProperty(this, symbols["kHandle"] as symbol, native);
+    js.defineProperty(this, symbols["kFd"] as symbol, fd);
+    js.defineProperty(this, "fd", fd);
+    js.apply(init, this, []);
   }
-  setPrototypeOf(type, Base);
-  defineProperty(type, Symbol.hasInstance, { value: isHandle, configurable: false });
+  js.setPrototypeOf(type, Base);
+  js.defineProperty(type, Symbol.hasInstance, { value: isHandle, configurable: false });
 }
 
 function descriptorOf(handle: object, fdOf: (native: object) => number): number {
-  const native = weakMapGet(natives, handle);
-  if (native === undefined || weakSetHas(closed, native)) return -1;
-  return max(-1, fdOf(native));
+  const native = js.weakMapGet(natives, handle);
+  if (native === undefined || js.weakSetHas(closed, native)) return -1;
+  return js.max(-1, fdOf(native));
 }
 
 function isHandle(value: unknown): boolean {
-  return weakMapGet(natives, value as object) !== undefined;
+  return js.weakMapGet(natives, value as object) !== undefined;
 }
 
 /** Without a prototype: a flow could say more of it there. */
@@ -122,7 +104,7 @@ function accessor(
   get: (handle: object) => unknown,
   set: (handle: object, value: unknown) => void,
 ): PropertyDescriptor {
-  return Object.assign(create(null) as object, {
+  return Object.assign(js.create(null) as object, {
     get(this: object) {
       return get(this);
     },
@@ -136,22 +118,22 @@ function accessor(
 
 /** Each method and getter takes handles alone, and none hands one to another thread. */
 function checkReceiver(prototype: object, name: string | symbol): void {
-  const { value, get } = getOwnPropertyDescriptor(prototype, name) ?? {};
+  const { value, get } = js.getOwnPropertyDescriptor(prototype, name) ?? {};
   const plain = (value ?? get) as unknown;
   if (typeof plain !== "function") return;
   const isTransfer = String(name).startsWith("Symbol(messaging_");
   const checked = function (this: object, ...args: unknown[]): unknown {
-    if (isTransfer || !isHandle(this)) throw new TypeError("Not a file handle of this flow");
-    return apply(plain as AnyFunction, this, args);
+    if (isTransfer || !isHandle(this)) throw new js.TypeError("Not a file handle of this flow");
+    return js.apply(plain as AnyFunction, this, args);
   };
   const names = Object.getOwnPropertyDescriptors(plain) as PropertyDescriptorMap;
   for (const key of ["name", "length"])
     if (names[key] !== undefined) Object.defineProperty(checked, key, names[key]);
   const replaced = value === undefined ? { get: checked } : { value: checked };
-  defineProperty(prototype, name, { ...replaced, configurable: false });
+  js.defineProperty(prototype, name, { ...replaced, configurable: false });
 }
 
 function hide(prototype: object, name: string): void {
   const hidden = { value: undefined, configurable: false, writable: false };
-  defineProperty(prototype, name, hidden);
+  js.defineProperty(prototype, name, hidden);
 }

@@ -1,19 +1,5 @@
 import type { LogLevel, LogLine } from "../shared/wire/protocol.ts";
-import {
-  Error,
-  Map,
-  floor,
-  inheritNothing,
-  mapDelete,
-  mapGet,
-  mapSet,
-  min,
-  monotonicClock,
-  round,
-  slice,
-  toWellFormed,
-  wallClock,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { cut, format } from "./text.ts";
 
 /** The first lines of one execution together, and the last ones, in characters. */
@@ -45,7 +31,7 @@ export class FlowLog {
   constructor(maxLines: number, tidy: (text: string) => string, send: (line: LogLine) => void) {
     this.#tidy = tidy;
     this.#send = send;
-    this.#last = min(MAX_TAIL, floor(maxLines / TAIL_SHARE));
+    this.#last = js.min(MAX_TAIL, js.floor(maxLines / TAIL_SHARE));
     this.#first = maxLines - this.#last;
   }
 
@@ -56,7 +42,7 @@ export class FlowLog {
 
   write(level: LogLevel, values: readonly unknown[]): void {
     if (this.#isClosed) return;
-    const text = toWellFormed(cut(this.#tidy(format(values))));
+    const text = js.toWellFormed(cut(this.#tidy(format(values))));
     const line = new Line(level, text);
     if (this.#tail !== null || this.#count >= this.#first || this.#room <= 0) {
       this.#tail ??= new Tail();
@@ -73,13 +59,13 @@ export class FlowLog {
     this.#isClosed = true;
     const { lines, first: dropped, next } = this.#tail;
     if (dropped > 0) this.#send(new Line("warn", `${dropped} lines were left out here`));
-    for (let at = dropped; at < next; at += 1) this.#send(mapGet(lines, at) as Line);
+    for (let at = dropped; at < next; at += 1) this.#send(js.mapGet(lines, at) as Line);
   }
 }
-inheritNothing(FlowLog);
+js.inheritNothing(FlowLog);
 
 class Line implements LogLine {
-  readonly at = wallClock();
+  readonly at = js.wallClock();
   readonly level: LogLevel;
   readonly text: string;
 
@@ -88,26 +74,26 @@ class Line implements LogLine {
     this.text = text;
   }
 }
-inheritNothing(Line);
+js.inheritNothing(Line);
 
 /** The last lines, by their number. */
 class Tail {
-  readonly lines = new Map<number, Line>();
+  readonly lines = new js.Map<number, Line>();
   /** Number of the oldest that is there, and so how many are not any longer. */
   first = 0;
   next = 0;
   /** In characters. */
   length = 0;
 }
-inheritNothing(Tail);
+js.inheritNothing(Tail);
 
 function addTo(tail: Tail, line: Line, most: number): void {
-  mapSet(tail.lines, tail.next, line);
+  js.mapSet(tail.lines, tail.next, line);
   tail.next += 1;
   tail.length += line.text.length;
   while (tail.next - tail.first > most || tail.length > MAX_TAIL_TEXT) {
-    tail.length -= (mapGet(tail.lines, tail.first) as Line).text.length;
-    mapDelete(tail.lines, tail.first);
+    tail.length -= (js.mapGet(tail.lines, tail.first) as Line).text.length;
+    js.mapDelete(tail.lines, tail.first);
     tail.first += 1;
   }
 }
@@ -120,7 +106,7 @@ class Labels {
   /** When each began, in milliseconds. */
   readonly timers = { __proto__: null } as unknown as Labelled;
 }
-inheritNothing(Labels);
+js.inheritNothing(Labels);
 
 /** The log of whichever execution runs the calling code; null: none that goes on. */
 type FindLog = () => FlowLog | null;
@@ -153,7 +139,7 @@ export function replaceConsole(find: FindLog): void {
     timeStamp: nothing,
     /** A class, so that packages may inherit from it. */
     Console: function Console() {
-      throw new Error(
+      throw new js.Error(
         '"console.Console" is not available in a flow: console itself prints to its log',
       );
     },
@@ -167,8 +153,8 @@ export function replaceConsole(find: FindLog): void {
 
 /** Where the calling code is: lines of a stack, or nothing where a flow makes its own stacks. */
 function frames(): string {
-  const { stack } = new Error("");
-  return typeof stack === "string" ? slice(stack, "Error".length) : "";
+  const { stack } = new js.Error("");
+  return typeof stack === "string" ? js.slice(stack, "Error".length) : "";
 }
 
 /** What counts and times by labels. */
@@ -181,8 +167,8 @@ function makeLabelled(find: FindLog) {
       if (log !== null) act(log, name, values);
     };
   const elapsed = ({ labels }: FlowLog, label: string): string => {
-    const now = monotonicClock();
-    return `${label}: ${round(now - (labels.timers[label] ?? now))}ms`;
+    const now = js.monotonicClock();
+    return `${label}: ${js.round(now - (labels.timers[label] ?? now))}ms`;
   };
   return {
     count: labelled((log, label) => {
@@ -191,7 +177,7 @@ function makeLabelled(find: FindLog) {
       log.write("info", [`${label}: ${times}`]);
     }),
     countReset: labelled(({ labels }, label) => (labels.counts[label] = undefined)),
-    time: labelled(({ labels }, label) => (labels.timers[label] = monotonicClock())),
+    time: labelled(({ labels }, label) => (labels.timers[label] = js.monotonicClock())),
     timeLog: labelled((log, label, values) => {
       const text = elapsed(log, label);
       log.write("info", values.length === 0 ? [text] : [text, format(values)]);

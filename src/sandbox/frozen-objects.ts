@@ -1,4 +1,4 @@
-import { endsWith, freeze } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { pin } from "./pin.ts";
 import type { Shared } from "./shared-objects.ts";
 
@@ -31,8 +31,8 @@ export function freezeAll(shared: readonly Shared[]): void {
     const { name, object, isOpen } = shared[at] as Shared;
     if (isOpen) continue;
     const replaced = REPLACED[name];
-    if (endsWith(name, "Error.prototype")) pin(object);
+    if (js.endsWith(name, "Error.prototype")) pin(object);
     else if (replaced !== undefined) pin(object, replaced);
-    freeze(object);
+    js.freeze(object);
   }
 }

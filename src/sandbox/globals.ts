@@ -1,5 +1,5 @@
 import { Channel, tracingChannel } from "node:diagnostics_channel";
-import { IS_DENO, Error, freeze } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { TOO_EARLY, lineFor } from "./builtins.ts";
 import { pin } from "./pin.ts";
 
@@ -9,7 +9,7 @@ const NETWORK_CLASSES = ["WebSocket", "EventSource"];
  * Patched, they would hand the ports between thread and runner to a flow. Node's ports make no
  * event for a listener of their own, and loading its class would cost each thread 20 ms.
  */
-const PORT_CLASSES = [MessagePort, AbortSignal, ...(IS_DENO ? [MessageEvent] : [])];
+const PORT_CLASSES = [MessagePort, AbortSignal, ...(js.IS_DENO ? [MessageEvent] : [])];
 
 /** The runtime's loader asks them what a module is, and where; and tells of what it loads. */
 const LOADER_CLASSES: readonly { readonly prototype: object }[] = [
@@ -72,12 +72,12 @@ function closeDeno(): void {
 
 function freezeChain(start: object): void {
   for (let from = start; from !== Object.prototype; from = Object.getPrototypeOf(from)) {
-    freeze(from);
+    js.freeze(from);
   }
 }
 
 function refuse(name: string, why: string): never {
-  throw new Error(`Cannot use "${name}" without a permission: ${why}`);
+  throw new js.Error(`Cannot use "${name}" without a permission: ${why}`);
 }
 
 /** Deleted first: to define over it the runtime would load its class, for 30 ms of each thread. */

@@ -1,7 +1,7 @@
 import dgram from "node:dgram";
 import type { EventEmitter } from "node:events";
 import net from "node:net";
-import { Error, get } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { isRecord } from "../shared/wire/protocol.ts";
 
 /**
@@ -30,7 +30,7 @@ function catchHandle(connect: (socket: net.Socket) => unknown): unknown {
       kept = handle;
       if (handle === null) return;
       caught = handle;
-      throw new Error("Caught");
+      throw new js.Error("Caught");
     },
   });
   silence(socket);
@@ -40,14 +40,15 @@ function catchHandle(connect: (socket: net.Socket) => unknown): unknown {
     // The socket closes what it was given.
   }
   socket.destroy();
-  if (caught === null) throw new Error("Cannot guard sockets: this runtime makes them otherwise");
+  if (caught === null)
+    throw new js.Error("Cannot guard sockets: this runtime makes them otherwise");
   return caught;
 }
 
 function handleOfUdp(): unknown {
   const udp = silence(dgram.createSocket("udp4"));
   const state: unknown = Object.getOwnPropertySymbols(udp)
-    .map((name) => get(udp, name) as unknown)
+    .map((name) => js.get(udp, name) as unknown)
     .find(hasHandle);
   udp.close();
   return hasHandle(state) ? state.handle : null;
@@ -62,7 +63,7 @@ function refuseMembers(handle: unknown, names: readonly string[]): void {
   if (!isRecord(handle)) return;
   for (const name of names) {
     const value = (): never => {
-      throw new Error("Flows use sockets of the network that they open themselves");
+      throw new js.Error("Flows use sockets of the network that they open themselves");
     };
     Object.defineProperty(Object.getPrototypeOf(handle), name, { value });
   }

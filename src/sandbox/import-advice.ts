@@ -1,16 +1,6 @@
 import { existsSync as existsSyncNow, lstatSync as lstatSyncNow } from "node:fs";
 import { fileURLToPath as fileURLToPathNow } from "node:url";
-import {
-  Error,
-  defineProperty,
-  endsWith,
-  exec,
-  find,
-  firstOf,
-  get,
-  slice,
-  startsWith,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { toMessage } from "./text.ts";
 
 /** What an author is to write instead of what cannot be imported. */
@@ -80,8 +70,8 @@ export function adviseOnSyntax(message: string, found: string): string {
 
 /** The message of a failed import, with what to write instead where that is known. */
 export function adviseOn(told: string): string {
-  const advised = firstOf(MISTAKES, ({ message, advice }) => {
-    const found = exec(message, told);
+  const advised = js.firstOf(MISTAKES, ({ message, advice }) => {
+    const found = js.exec(message, told);
     if (found === null) return null;
     return told + (typeof advice === "string" ? advice : advice(found));
   });
@@ -91,7 +81,7 @@ export function adviseOn(told: string): string {
 const ALMOST_DEFINE = /^(?:define|create|make)_?flows?$/i;
 
 function adviseOnExport(module: string, name: string): string {
-  if (module === "flowhook" && exec(ALMOST_DEFINE, name) !== null)
+  if (module === "flowhook" && js.exec(ALMOST_DEFINE, name) !== null)
     return "Did you mean defineFlow?";
   if (module === "flowhook" && name !== "default")
     return `It has defineFlow and v. Where ${name} is a type, write: import type { ${name} } from "flowhook"`;
@@ -118,7 +108,7 @@ const OTHER_FILES: readonly { readonly extension: RegExp; readonly instead: stri
 
 /** Why a file of the flow's folder cannot be imported. */
 export function describeFile(path: string): string {
-  const other = find(OTHER_FILES, ({ extension }) => exec(extension, path) !== null);
+  const other = js.find(OTHER_FILES, ({ extension }) => js.exec(extension, path) !== null);
   return (
     `Cannot import "${path}": flows import .ts, .mts, .js, .mjs, .cjs and .json files; ` +
     `${other?.instead}`
@@ -129,17 +119,17 @@ const REGISTRY = /^(npm|jsr):\/?((?:@[^/@]+\/)?[^/@]+)/;
 
 /** Why a specifier with a scheme cannot be imported. */
 export function describeUrl(specifier: string): string {
-  const shown = slice(specifier, 0, 100);
-  if (startsWith(specifier, "node:"))
+  const shown = js.slice(specifier, 0, 100);
+  if (js.startsWith(specifier, "node:"))
     return `Cannot import "${shown}" in a flow: it is no module of Node that flows are given`;
   const message = `Cannot import "${shown}": flows import files and packages, not URLs`;
-  const found = exec(REGISTRY, specifier);
+  const found = js.exec(REGISTRY, specifier);
   if (found !== null) {
     const command = found[1] === "npm" ? "npm install --prefix ." : "npx jsr add";
     const name = found[2] as string;
     return `${message}; run "${command} ${name}" in PLUGINS_DIR, and import "${name}"`;
   }
-  if (exec(REMOTE, specifier) === null) return message;
+  if (js.exec(REMOTE, specifier) === null) return message;
   return `${message}; install its package in PLUGINS_DIR/node_modules, or save it beside the flow`;
 }
 
@@ -156,14 +146,15 @@ const JS_ENDING = /\.(m?)js$/;
  * @param path that it leads to
  */
 export function findMeant(specifier: string, path: string): string | null {
-  const js = exec(JS_ENDING, path);
-  if (js !== null) {
-    const { length } = js[0];
-    const ending = `.${js[1]}ts`;
-    if (existsSync(slice(path, 0, -length) + ending)) return slice(specifier, 0, -length) + ending;
+  const found = js.exec(JS_ENDING, path);
+  if (found !== null) {
+    const { length } = found[0];
+    const ending = `.${found[1]}ts`;
+    if (existsSync(js.slice(path, 0, -length) + ending))
+      return js.slice(specifier, 0, -length) + ending;
   }
-  const endings = endsWith(specifier, "/") ? ENDINGS_OF_FOLDER : ENDINGS;
-  const ending = find(endings, (ending) => existsSync(path + ending));
+  const endings = js.endsWith(specifier, "/") ? ENDINGS_OF_FOLDER : ENDINGS;
+  const ending = js.find(endings, (ending) => existsSync(path + ending));
   return ending === undefined ? null : specifier + ending;
 }
 
@@ -186,7 +177,7 @@ export function describeOutside(specifier: string, packages: string | null): str
 
 /** Of a package that npm links, because a folder was installed. Empty for others. */
 function adviseOnLink(packages: string, specifier: string): string {
-  const name = exec(PACKAGE, specifier)?.[0];
+  const name = js.exec(PACKAGE, specifier)?.[0];
   try {
     if (name === undefined || !lstatSync(packages + name).isSymbolicLink()) return "";
   } catch {
@@ -200,10 +191,10 @@ function adviseOnLink(packages: string, specifier: string): string {
  * runtime's error: who asks for what may be missing looks at its code.
  */
 export function nameAsWritten(error: object, specifier: string, parent: string): void {
-  if (get(error, "code") !== "ERR_MODULE_NOT_FOUND") return;
-  const name = slice(specifier, 0, 100);
+  if (js.get(error, "code") !== "ERR_MODULE_NOT_FOUND") return;
+  const name = js.slice(specifier, 0, 100);
   const value = `Cannot find module '${name}' imported from ${toPath(parent, undefined)}`;
-  defineProperty(error, "message", { __proto__: null, value } as PropertyDescriptor);
+  js.defineProperty(error, "message", { __proto__: null, value } as PropertyDescriptor);
 }
 
 /**
@@ -216,6 +207,8 @@ export function toPath(specifier: string, parent: string | undefined): string {
     return fileURLToPath(new WebUrl(specifier, parent));
   } catch (error) {
     const why = toMessage(error);
-    throw new Error(`Cannot import "${slice(specifier, 0, 100)}": it can be no file (${why})`);
+    throw new js.Error(
+      `Cannot import "${js.slice(specifier, 0, 100)}": it can be no file (${why})`,
+    );
   }
 }

@@ -2,20 +2,7 @@ import { readFileSync as readFileSyncNow } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { sep as separator } from "node:path";
 import { Script as ScriptNow } from "node:vm";
-import {
-  endsWith,
-  exec,
-  find,
-  firstOf,
-  includes,
-  indexOf,
-  join,
-  push,
-  setForEach,
-  setSize,
-  slice,
-  startsWith,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { adviseOn, adviseOnSyntax } from "./import-advice.ts";
 import type { Imports } from "./modules.ts";
 import { OwnErrors } from "./own-errors.ts";
@@ -47,7 +34,7 @@ export function importError(
 ): string {
   const { directory } = spec;
   const first = linesOf(relative(toMessage(error), directory, []))[0] as string;
-  const wrapped = exec(WRAPPED, first);
+  const wrapped = js.exec(WRAPPED, first);
   const told = wrapped?.[2] ?? first;
   const message = adviseOn(told);
   if (valueOf(error, "name") !== "SyntaxError" && wrapped?.[1] !== "SyntaxError")
@@ -60,8 +47,8 @@ export function importError(
 /** A package that lacks its addon tells of its own search for it. */
 function withOrigin(message: string, origin: string | null, { addons }: Imports): string {
   if (origin === null) return message;
-  const isPackage = startsWith(origin, `${PACKAGES}${sep}`);
-  return `${origin}: ${message}${isPackage && setSize(addons) > 0 ? NO_ADDONS : ""}`;
+  const isPackage = js.startsWith(origin, `${PACKAGES}${sep}`);
+  return `${origin}: ${message}${isPackage && js.setSize(addons) > 0 ? NO_ADDONS : ""}`;
 }
 
 const NO_ADDONS =
@@ -72,7 +59,7 @@ const POSITION = /^(.*):(\d+):(\d+)$/;
 
 /** The character at `file:line:column`; empty where there is none. */
 function characterAt(place: string): string {
-  const found = exec(POSITION, place);
+  const found = js.exec(POSITION, place);
   if (found === null) return "";
   try {
     const lines = linesOf(readFileSync(found[1] as string, "utf8"));
@@ -85,11 +72,11 @@ function characterAt(place: string): string {
 /** `file:line:column` out of a stack that starts with the line and has a caret below it. */
 function placeOf(error: unknown): string | null {
   const lines = linesOf(stackOf(error));
-  const paths = exec(PLACE, lines[0] as string);
-  if (paths === null) return firstOf(lines, (line) => exec(FRAME, line)?.[1] ?? null);
+  const paths = js.exec(PLACE, lines[0] as string);
+  if (paths === null) return js.firstOf(lines, (line) => js.exec(FRAME, line)?.[1] ?? null);
   const place = `${paths[1]}:${paths[2]}`;
-  const caret = find(lines, (line) => exec(CARET, line) !== null);
-  return caret === undefined ? place : `${place}:${indexOf(caret, "^") + 1}`;
+  const caret = js.find(lines, (line) => js.exec(CARET, line) !== null);
+  return caret === undefined ? place : `${place}:${js.indexOf(caret, "^") + 1}`;
 }
 
 const STEP = /^\s+at /;
@@ -99,18 +86,18 @@ function findOrigin(
   error: unknown,
   { directory, plugins_dir }: Pick<FlowSpec, "directory" | "plugins_dir">,
 ): string | null {
-  return firstOf(linesOf(stackOf(error)), (line) => {
-    if (exec(STEP, line) === null) return null;
+  return js.firstOf(linesOf(stackOf(error)), (line) => {
+    if (js.exec(STEP, line) === null) return null;
     return placeBelow(line, directory, "") ?? placeBelow(line, plugins_dir, `${PACKAGES}${sep}`);
   });
 }
 
 /** The program's own files may lie in a folder below `PLUGINS_DIR`, or beside it with a longer name. */
 function placeBelow(line: string, directory: string, within: string): string | null {
-  const start = indexOf(line, `${directory}${sep}${within}`);
+  const start = js.indexOf(line, `${directory}${sep}${within}`);
   if (start < 0) return null;
-  const place = slice(line, start + directory.length + sep.length);
-  return endsWith(place, ")") ? slice(place, 0, -1) : place;
+  const place = js.slice(line, start + directory.length + sep.length);
+  return js.endsWith(place, ")") ? js.slice(place, 0, -1) : place;
 }
 
 function stackOf(error: unknown): string {
@@ -121,11 +108,11 @@ function stackOf(error: unknown): string {
 /** The engine does not tell where a module's syntax is wrong. */
 function findPlace({ files }: Imports, told: string): string | null {
   const code: string[] = [];
-  setForEach(files, (file) => {
-    if (exec(CODE, file) !== null) push(code, file);
+  js.setForEach(files, (file) => {
+    if (js.exec(CODE, file) !== null) js.push(code, file);
   });
   const only = code.length === 1 ? (code[0] as string) : null;
-  return firstOf(code, (file) => placeIn(file, told)) ?? only;
+  return js.firstOf(code, (file) => placeIn(file, told)) ?? only;
 }
 
 /** Of a fault that the parser for types finds, or of this one where a script has it too. */
@@ -159,16 +146,17 @@ function toScript(module: string): string {
   let isInList = false;
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] as string;
-    const isLeftOut = isInList || exec(IMPORT, line) !== null || exec(REEXPORT, line) !== null;
-    push(kept, isLeftOut ? "" : withoutExport(line));
-    if (isLeftOut) isInList = !includes(line, "}") && (isInList || includes(line, "{"));
+    const isLeftOut =
+      isInList || js.exec(IMPORT, line) !== null || js.exec(REEXPORT, line) !== null;
+    js.push(kept, isLeftOut ? "" : withoutExport(line));
+    if (isLeftOut) isInList = !js.includes(line, "}") && (isInList || js.includes(line, "{"));
   }
-  push(kept, "})");
-  return join(kept, "\n");
+  js.push(kept, "})");
+  return js.join(kept, "\n");
 }
 
 function withoutExport(line: string): string {
-  if (exec(DEFAULT, line) !== null)
-    return `_ =            ${slice(line, "export default ".length)}`;
-  return exec(EXPORT, line) === null ? line : `       ${slice(line, "export ".length)}`;
+  if (js.exec(DEFAULT, line) !== null)
+    return `_ =            ${js.slice(line, "export default ".length)}`;
+  return js.exec(EXPORT, line) === null ? line : `       ${js.slice(line, "export ".length)}`;
 }

@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { find, some } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { NoFlowError, toManifest, type Declaration } from "../shared/manifest.ts";
 import type { Inspection } from "../shared/wire/protocol.ts";
 import { TOO_EARLY, isGranted, lineFor, type Grantable } from "./builtins.ts";
@@ -46,7 +46,7 @@ function toResult(inspection: Inspection, lacking = NOTHING): Imported {
 }
 
 function missingPermission({ needed }: Imports, manifest: Declaration): string | null {
-  const missing = find(
+  const missing = js.find(
     needed,
     ({ need, by }) => by !== null && !isGranted(manifest.permissions, need),
   );
@@ -58,7 +58,7 @@ function missingPermission({ needed }: Imports, manifest: Declaration): string |
 /** What packages have asked for, and the flow does not declare. */
 function findLacking({ needed }: Imports, manifest: Declaration): Withheld {
   const lacks = (what: Grantable): boolean =>
-    some(needed, ({ need, by }) => by === null && need === what) &&
+    js.some(needed, ({ need, by }) => by === null && need === what) &&
     !isGranted(manifest.permissions, what);
   return { files: lacks("files"), net: lacks("net") };
 }

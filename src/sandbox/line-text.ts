@@ -1,4 +1,4 @@
-import { indexOf, parse, push, slice, stringify } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import type { Job } from "../shared/wire/protocol.ts";
 import { NO_TEXT, type FromThread, type ToThread } from "../shared/wire/thread-messages.ts";
 
@@ -9,9 +9,9 @@ const RUN_VALUES = 7;
 
 /** @param text that the server has made */
 export function decode(text: string): ToThread {
-  const end = indexOf(text, "\n");
-  const head = parse(slice(text, 0, end)) as readonly unknown[];
-  const rest = slice(text, end + 1);
+  const end = js.indexOf(text, "\n");
+  const head = js.parse(js.slice(text, 0, end)) as readonly unknown[];
+  const rest = js.slice(text, end + 1);
   if (head[0] === "run") return { type: "run", round: head[1] as number, jobs: toJobs(head, rest) };
   if (head[0] === "abort")
     return { type: "abort", id: head[1] as string, reason: head[2] as string };
@@ -28,11 +28,11 @@ function toJobs(head: readonly unknown[], texts: string): Job[] {
     const input = from + (head[at + 1] as number);
     const body = input + (head[at + 2] as number);
     const length = head[at + 3] as number;
-    push(jobs, {
+    js.push(jobs, {
       id: head[at] as string,
-      execution: slice(texts, from, input),
-      input_value: slice(texts, input, body),
-      raw_body: length === NO_TEXT ? null : slice(texts, body, body + length),
+      execution: js.slice(texts, from, input),
+      input_value: js.slice(texts, input, body),
+      raw_body: length === NO_TEXT ? null : js.slice(texts, body, body + length),
       raw_body_at: head[at + 4] as number | null,
       base_url: head[at + 5] as string,
       target: head[at + 6] as string | null,
@@ -47,18 +47,18 @@ export function encode(message: FromThread): string {
   if (message.type === "ended") return encodeEnded(message);
   if (message.type === "log") {
     const { at, level, text } = message.line;
-    return `["log",${stringify(message.id)},${at},"${level}"]\n${text}`;
+    return `["log",${js.stringify(message.id)},${at},"${level}"]\n${text}`;
   }
-  if (message.type === "stray") return `["stray",${stringify(message.id)}]\n${message.text}`;
+  if (message.type === "stray") return `["stray",${js.stringify(message.id)}]\n${message.text}`;
   const { id, operation, name, value, wait } = message.request;
-  const names = `${stringify(id)},"${operation}",${stringify(name)}`;
+  const names = `${js.stringify(id)},"${operation}",${js.stringify(name)}`;
   return `["operation",${message.number},${names},${wait},${lengthOf(value)}]\n${value ?? ""}`;
 }
 
 function encodeEnded({ id, ending, ms, condition }: FromThread & { type: "ended" }): string {
   const { status, status_message, output_value, response } = ending;
-  const said = status_message === null ? "null" : stringify(status_message);
-  const head = `["ended",${stringify(id)},"${status}",${said},${ms},"${condition}"`;
+  const said = status_message === null ? "null" : js.stringify(status_message);
+  const head = `["ended",${js.stringify(id)},"${status}",${said},${ms},"${condition}"`;
   const lengths = `${lengthOf(output_value)},${lengthOf(response)}`;
   return `${head},${lengths}]\n${output_value ?? ""}${response ?? ""}`;
 }

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { Socket } from "node:net";
 import { MessageChannel, parentPort } from "node:worker_threads";
-import { subarray, uncurry } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { FrameReader, toFrame } from "../shared/wire/frames.ts";
 import { listen } from "../shared/wire/ports.ts";
 import type { LineAddress } from "../shared/wire/protocol.ts";
@@ -13,9 +13,9 @@ import { decode, encode } from "./line-text.ts";
 
 const CHUNK = 64 * 1024;
 
-const write = uncurry<Socket, [data: Buffer | string], boolean>(Socket.prototype.write);
+const write = js.uncurry<Socket, [data: Buffer | string], boolean>(Socket.prototype.write);
 
-const destroy = uncurry<Socket, [], Socket>(Socket.prototype.destroy);
+const destroy = js.uncurry<Socket, [], Socket>(Socket.prototype.destroy);
 
 type Receive = (message: ToThread) => void;
 
@@ -37,7 +37,7 @@ export async function connectLine(address: LineAddress, receive: Receive): Promi
   const callback = (length: number): boolean => {
     let texts: readonly string[] = [];
     try {
-      texts = frames.complete(opener.open(subarray(buffer, 0, length)));
+      texts = frames.complete(opener.open(js.subarray(buffer, 0, length)));
     } catch {
       // Where nothing more can be read the thread is of no use: the server has it ended.
       destroy(socket);

@@ -1,16 +1,6 @@
 import ModuleNow, { syncBuiltinESMExports } from "node:module";
 import { resolve as resolveNow, sep as separator } from "node:path";
-import {
-  IS_DENO,
-  TypeError,
-  apply,
-  freeze,
-  includes,
-  push,
-  slice,
-  some,
-  startsWith,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 
 /**
  * The runtime's loader of the older module format, which every such module gets hold of as
@@ -50,7 +40,7 @@ export interface LoaderRules {
 
 /** Reach the loader, files or other modules without asking the hooks. */
 const DANGEROUS = [
-  ...(IS_DENO ? ["createRequire"] : []),
+  ...(js.IS_DENO ? ["createRequire"] : []),
   ...(
     "enableCompileCache findPackageJSON findSourceMap flushCompileCache " +
     "getCompileCacheDir register registerHooks runMain setSourceMapsSupport " +
@@ -72,13 +62,13 @@ export function closeLoader(rules: LoaderRules): void {
     Object.defineProperty(Module, name, { value: undefined, configurable: true, writable: true });
   forgetModules();
   // Deno's loader is its own: its permissions hold it.
-  if (IS_DENO) return syncBuiltinESMExports();
+  if (js.IS_DENO) return syncBuiltinESMExports();
   const loader = Module as unknown as Loader;
   loader._load = guardLoad(loader._load, rules);
   loader._findPath = guardSearch(loader._findPath, rules);
   loader.prototype._compile = guardCompile(loader.prototype._compile, rules);
-  freeze(Module);
-  freeze(Module.prototype);
+  js.freeze(Module);
+  js.freeze(Module.prototype);
   syncBuiltinESMExports();
   giveBuiltins(Module.createRequire(rules.base));
 }
@@ -99,16 +89,16 @@ function forgetModules(): void {
 
 function guardLoad(load: Loader["_load"], { requireBuiltin }: LoaderRules): Loader["_load"] {
   const check = (name: unknown): void => {
-    if (typeof name !== "string") throw new TypeError("A module is asked for by its name");
-    if (isBuiltin(name)) requireBuiltin(startsWith(name, "node:") ? slice(name, 5) : name);
+    if (typeof name !== "string") throw new js.TypeError("A module is asked for by its name");
+    if (isBuiltin(name)) requireBuiltin(js.startsWith(name, "node:") ? js.slice(name, 5) : name);
   };
   return (request, parent, isMain, options) => {
     // Without options the hooks are asked, and with them only sometimes.
-    if (options === undefined) return apply(load, Module, [request, parent, isMain]);
+    if (options === undefined) return js.apply(load, Module, [request, parent, isMain]);
     const given = copyOptions(options);
     check(request);
     if (given.resolved !== undefined) check(given.resolved.filename);
-    return apply(load, Module, [request, parent, isMain, given]);
+    return js.apply(load, Module, [request, parent, isMain, given]);
   };
 }
 
@@ -124,14 +114,14 @@ function copyOptions({ resolved, shouldSkipModuleHooks, source }: LoadOptions): 
 /** Whether a file is there is told of the folders alone. */
 function guardSearch(find: Loader["_findPath"], { folders }: LoaderRules): Loader["_findPath"] {
   return (request, paths, ...more) => {
-    const isPath = typeof request === "string" && startsWith(request, sep);
+    const isPath = typeof request === "string" && js.startsWith(request, sep);
     if (isPath && !isInside(folders, request)) return false;
     const kept: unknown[] = [];
     const given = paths as { readonly [at: number]: unknown; readonly length: number } | undefined;
     const count = given?.length ?? 0;
     for (let at = 0; at < count; at += 1)
-      if (isInside(folders, given?.[at])) push(kept, given?.[at]);
-    return apply(find, Module, [request, kept, more[0], more[1]]);
+      if (isInside(folders, given?.[at])) js.push(kept, given?.[at]);
+    return js.apply(find, Module, [request, kept, more[0], more[1]]);
   };
 }
 
@@ -144,19 +134,19 @@ function guardCompile(compile: Compile, { folders, made }: LoaderRules): Compile
     isInside(folders, path) && resolvePath(path as string) === path;
   return function (this: unknown, text, filename, ...more) {
     if (!isOwn(filename) && !isMade(made, filename))
-      throw new TypeError("A module lies in the folder of the flow, or of its packages");
-    return apply(compile, this, [text, filename, more[0], more[1]]);
+      throw new js.TypeError("A module lies in the folder of the flow, or of its packages");
+    return js.apply(compile, this, [text, filename, more[0], more[1]]);
   };
 }
 
 /** As a path it stays beside the working folder: with a way up it could lead to the program. */
 function isMade(made: readonly string[], name: unknown): boolean {
-  if (typeof name !== "string" || includes(name, "/..") || includes(name, "\\")) return false;
-  return some(made, (begin) => startsWith(name, begin));
+  if (typeof name !== "string" || js.includes(name, "/..") || js.includes(name, "\\")) return false;
+  return js.some(made, (begin) => js.startsWith(name, begin));
 }
 
 function isInside(folders: readonly string[], path: unknown): boolean {
   if (typeof path !== "string") return false;
   const resolved = `${resolvePath(path)}${sep}`;
-  return some(folders, (folder) => startsWith(resolved, folder));
+  return js.some(folders, (folder) => js.startsWith(resolved, folder));
 }

@@ -12,20 +12,7 @@ import {
   sep,
 } from "node:path";
 import { fileURLToPath as fileURLToPathNow, pathToFileURL } from "node:url";
-import {
-  IS_DENO,
-  Error,
-  decodeURIComponent,
-  encodeURIComponent,
-  endsWith,
-  exec,
-  get,
-  hasOwn,
-  setAdd,
-  slice,
-  startsWith,
-  stringify,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { isGiven, requireBuiltin, type Needed } from "./builtin-rules.ts";
 import { mayUseFetch } from "./fetch-classes.ts";
 import {
@@ -122,12 +109,12 @@ export function guardModules(data: ThreadData, onFetch: () => void): Imports {
       const substitute = sourceOf(url);
       if (substitute !== null) return toLoaded(substitute);
       // A module of the older format can ask its loader for a module that was never resolved.
-      const isNode = startsWith(url, NODE);
-      if (isNode) requireBuiltin(data, imports.needed, slice(url, NODE.length), null);
-      const text = hasOwn(stripped, url) ? stripped[url] : undefined;
+      const isNode = js.startsWith(url, NODE);
+      if (isNode) requireBuiltin(data, imports.needed, js.slice(url, NODE.length), null);
+      const text = js.hasOwn(stripped, url) ? stripped[url] : undefined;
       const loaded = text === undefined ? tellFormat(url, next(url, context)) : toLoaded(text);
       const isOwn = isNode || url === rules.author;
-      if (!isOwn && mayUseFetch(get(loaded, "format"), get(loaded, "source"))) onFetch();
+      if (!isOwn && mayUseFetch(js.get(loaded, "format"), js.get(loaded, "source"))) onFetch();
       return loaded;
     },
   });
@@ -145,14 +132,14 @@ export function guardModules(data: ThreadData, onFetch: () => void): Imports {
  * only for worker_threads it is the other way round (measured with 2.9.6).
  */
 function refuse(specifier: string, error: unknown): ResolveFnOutput {
-  if (!IS_DENO || specifier === "node:worker_threads") throw error;
-  const url = REFUSED + encodeURIComponent(toMessage(error));
+  if (!js.IS_DENO || specifier === "node:worker_threads") throw error;
+  const url = REFUSED + js.encodeURIComponent(toMessage(error));
   return { url, format: "module", shortCircuit: true };
 }
 
 /** Deno runs JSON that a package requires as a script where a hook gives no format (measured with 2.9.6). */
 function tellFormat(url: string, loaded: LoadFnOutput): LoadFnOutput {
-  return IS_DENO && endsWith(url, ".json") ? { ...loaded, format: "json" } : loaded;
+  return js.IS_DENO && js.endsWith(url, ".json") ? { ...loaded, format: "json" } : loaded;
 }
 
 function toLoaded(source: string): LoadFnOutput {
@@ -161,12 +148,12 @@ function toLoaded(source: string): LoadFnOutput {
 
 /** Source text of modules that stand in place of others, null for files and the runtime's own. */
 function sourceOf(url: string): string | null {
-  if (startsWith(url, SUBSTITUTE)) {
-    const name = slice(url, SUBSTITUTE.length);
+  if (js.startsWith(url, SUBSTITUTE)) {
+    const name = js.slice(url, SUBSTITUTE.length);
     return substituteOf(name) ?? standInOf(name);
   }
-  if (!startsWith(url, REFUSED)) return null;
-  const message = stringify(decodeURIComponent(slice(url, REFUSED.length)));
+  if (!js.startsWith(url, REFUSED)) return null;
+  const message = js.stringify(js.decodeURIComponent(js.slice(url, REFUSED.length)));
   return `throw new Error(${message});\nexport default null;`;
 }
 
@@ -181,13 +168,13 @@ function resolve(
   next: Next,
 ): ResolveFnOutput {
   const parent = context.parentURL;
-  if (endsWith(specifier, ".node")) setAdd(rules.imports.addons, specifier);
+  if (js.endsWith(specifier, ".node")) js.setAdd(rules.imports.addons, specifier);
   if (specifier === "flowhook") return next(rules.author, context);
   if (specifier === "valibot" && parent === rules.author) return next(specifier, context);
   if (isBuiltin(specifier)) return resolveBuiltin(rules, specifier, context, next);
-  if (exec(SCHEME, specifier) !== null && !startsWith(specifier, FILE))
-    throw new Error(describeUrl(specifier));
-  const isPath = exec(PATH, specifier) !== null;
+  if (js.exec(SCHEME, specifier) !== null && !js.startsWith(specifier, FILE))
+    throw new js.Error(describeUrl(specifier));
+  const isPath = js.exec(PATH, specifier) !== null;
   const ofVersion = startsIn(parent, rules.version) || specifier === rules.entry;
   if (isPath) {
     const allowed = ofVersion ? rules.version : rules.packages;
@@ -195,7 +182,7 @@ function resolve(
       throw outside(rules, specifier, allowed, "");
     const found = findFile(specifier, context, next);
     // "imports" of a package.json lead to modules of the runtime as well.
-    if (startsWith(found.url, NODE)) return resolveBuiltin(rules, found.url, context, next);
+    if (js.startsWith(found.url, NODE)) return resolveBuiltin(rules, found.url, context, next);
     return inside(rules, specifier, found, allowed);
   }
   const from = ofVersion ? { ...context, parentURL: rules.base } : context;
@@ -208,12 +195,12 @@ function resolve(
  * anything is looked for, so that no error tells what lies elsewhere.
  */
 function leadsInto(folder: string, specifier: string, parent: string | undefined): boolean {
-  if (startsWith(specifier, "#")) return true;
-  if (startsWith(specifier, FILE)) return startsWith(toPath(specifier, undefined), folder);
-  if (parent === undefined || !startsWith(parent, FILE)) return false;
+  if (js.startsWith(specifier, "#")) return true;
+  if (js.startsWith(specifier, FILE)) return js.startsWith(toPath(specifier, undefined), folder);
+  if (parent === undefined || !js.startsWith(parent, FILE)) return false;
   const url = toPath(specifier, parent);
   const path = resolvePath(dirname(fileURLToPath(parent)), specifier);
-  return startsWith(url, folder) && startsWith(path, folder);
+  return js.startsWith(url, folder) && js.startsWith(path, folder);
 }
 
 function findFile(specifier: string, context: ResolveHookContext, next: Next): ResolveFnOutput {
@@ -221,10 +208,12 @@ function findFile(specifier: string, context: ResolveHookContext, next: Next): R
     return next(specifier, context);
   } catch (error) {
     const parent = context.parentURL;
-    if (!isNotFound(error) || parent === undefined || !startsWith(parent, FILE)) throw error;
+    if (!isNotFound(error) || parent === undefined || !js.startsWith(parent, FILE)) throw error;
     const meant = findMeant(specifier, toPath(specifier, parent));
     if (meant !== null)
-      throw new Error(`Cannot find "${specifier}": imports name the whole file, write "${meant}"`);
+      throw new js.Error(
+        `Cannot find "${specifier}": imports name the whole file, write "${meant}"`,
+      );
     nameAsWritten(error, specifier, parent);
     throw error;
   }
@@ -251,7 +240,7 @@ function resolveBuiltin(
   next: Next,
 ): ResolveFnOutput {
   const { data, imports } = rules;
-  const name = startsWith(specifier, NODE) ? slice(specifier, NODE.length) : specifier;
+  const name = js.startsWith(specifier, NODE) ? js.slice(specifier, NODE.length) : specifier;
   const isPackage = startsIn(context.parentURL, rules.packages);
   const by = isPackage ? null : shownFile(rules, context.parentURL);
   const isReplaced = isPackage && hasStandIn(name) && !isGiven(data, name);
@@ -267,35 +256,35 @@ function inside(
   found: ResolveFnOutput,
   allowed: string,
 ): ResolveFnOutput {
-  const path = startsWith(found.url, FILE) ? fileURLToPath(found.url) : "";
-  if (!startsWith(path, allowed)) throw outside(rules, specifier, allowed, path);
+  const path = js.startsWith(found.url, FILE) ? fileURLToPath(found.url) : "";
+  if (!js.startsWith(path, allowed)) throw outside(rules, specifier, allowed, path);
   if (allowed !== rules.version) return found;
-  setAdd(rules.imports.files, path);
+  js.setAdd(rules.imports.files, path);
   return { ...found, format: formatOf(path) };
 }
 
 function outside(rules: Rules, specifier: string, allowed: string, path: string): Error {
   const { plugins_dir } = rules.data.spec;
   if (allowed === rules.packages && isAbove(path, plugins_dir))
-    return new Error(describeAbove(specifier, plugins_dir));
+    return new js.Error(describeAbove(specifier, plugins_dir));
   const packages = allowed === rules.version ? null : rules.packages;
-  return new Error(describeOutside(specifier, packages));
+  return new js.Error(describeOutside(specifier, packages));
 }
 
 function formatOf(path: string): string {
   const format = FORMATS[extname(path)];
   if (format !== undefined) return format;
-  throw new Error(describeFile(path));
+  throw new js.Error(describeFile(path));
 }
 
 function startsIn(url: string | undefined, prefix: string): boolean {
-  return url !== undefined && startsWith(url, FILE) && startsWith(fileURLToPath(url), prefix);
+  return url !== undefined && js.startsWith(url, FILE) && js.startsWith(fileURLToPath(url), prefix);
 }
 
 function shownFile(rules: Rules, url: string | undefined): string {
-  if (url === undefined || !startsWith(url, FILE)) return "the flow";
+  if (url === undefined || !js.startsWith(url, FILE)) return "the flow";
   const path = fileURLToPath(url);
-  return startsWith(path, rules.version) ? slice(path, rules.version.length) : path;
+  return js.startsWith(path, rules.version) ? js.slice(path, rules.version.length) : path;
 }
 
 function folder(path: string): string {

@@ -5,19 +5,7 @@ import {
   type OperationAnswer,
   type OperationRequest,
 } from "../shared/wire/protocol.ts";
-import {
-  Error,
-  Map,
-  TypeError,
-  Promise,
-  String,
-  byteLength,
-  mapDelete,
-  mapGet,
-  mapSet,
-  mapSize,
-  own,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { parseExactly } from "../shared/parse-exactly.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { shown } from "./text.ts";
@@ -40,7 +28,7 @@ interface Waiter {
 /** Asks the server over the wall; answers arrive by number. */
 export class OperationClient {
   readonly #send: (number: number, request: OperationRequest) => void;
-  readonly #waiting = new Map<number, Waiter>();
+  readonly #waiting = new js.Map<number, Waiter>();
   #last = 0;
   #waitingBytes = 0;
 
@@ -51,35 +39,35 @@ export class OperationClient {
 
   /** Whether an answer is still to come. */
   get isWaiting(): boolean {
-    return mapSize(this.#waiting) > 0;
+    return js.mapSize(this.#waiting) > 0;
   }
 
   /** @param settled is told whether it failed, and why, before whoever asked */
   ask(request: OperationRequest, settled: (failure: string | null) => void): Promise<unknown> {
-    if (mapSize(this.#waiting) >= MAX_WAITING)
-      throw new Error(
+    if (js.mapSize(this.#waiting) >= MAX_WAITING)
+      throw new js.Error(
         `More than ${MAX_WAITING} operations wait for an answer: await some of them before the next`,
       );
     if (this.#waitingBytes > MAX_WAITING_BYTES)
-      throw new Error(
+      throw new js.Error(
         `Operations with more than ${MAX_WAITING_BYTES} bytes wait for an answer: await them before the next`,
       );
-    const bytes = request.value === null ? 0 : byteLength(request.value);
-    return new Promise((succeed, fail) => {
-      mapSet(this.#waiting, (this.#last += 1), { succeed, fail, settled, bytes });
+    const bytes = request.value === null ? 0 : js.byteLength(request.value);
+    return new js.Promise((succeed, fail) => {
+      js.mapSet(this.#waiting, (this.#last += 1), { succeed, fail, settled, bytes });
       this.#waitingBytes += bytes;
       this.#send(this.#last, request);
     });
   }
 
   answer(number: number, answer: OperationAnswer): void {
-    const waiter = mapGet(this.#waiting, number);
+    const waiter = js.mapGet(this.#waiting, number);
     if (waiter === undefined) return;
-    mapDelete(this.#waiting, number);
+    js.mapDelete(this.#waiting, number);
     this.#waitingBytes -= waiter.bytes;
     waiter.settled(answer.ok ? null : answer.message);
     if (answer.ok) waiter.succeed(parseExactly(answer.value));
-    else waiter.fail(new Error(answer.message));
+    else waiter.fail(new js.Error(answer.message));
   }
 }
 
@@ -121,7 +109,7 @@ export function makeOperations(
   ): Promise<unknown> => {
     const request = { id: job.id, operation, name: toName(operation, name), value, wait };
     if (execution.ended)
-      throw new Error(`Cannot ask for ${operation} "${request.name}": the execution has ended`);
+      throw new js.Error(`Cannot ask for ${operation} "${request.name}": the execution has ended`);
     const answer = client.ask(request, settled);
     pending.count += 1;
     return answer;
@@ -142,7 +130,7 @@ export function makeOperations(
     },
     secret: async (name: unknown) => {
       const value = await ask("secret", name, null);
-      if (value === null) log.write("info", [toUnsetMessage(String(name))]);
+      if (value === null) log.write("info", [toUnsetMessage(js.String(name))]);
       return value;
     },
   };
@@ -155,16 +143,18 @@ function toUnsetMessage(name: string): string {
 
 function toWait(options: unknown): boolean {
   if (options === undefined) return false;
-  const wait = own(options, "wait");
+  const wait = js.own(options, "wait");
   if (typeof wait === "boolean") return wait;
-  throw new TypeError(`start_execution takes { wait: true } as its options, not ${shown(options)}`);
+  throw new js.TypeError(
+    `start_execution takes { wait: true } as its options, not ${shown(options)}`,
+  );
 }
 
 function toName(operation: string, name: unknown): string {
   if (typeof name !== "string" || name === "")
-    throw new TypeError(`${operation} takes a name, not ${shown(name)}`);
+    throw new js.TypeError(`${operation} takes a name, not ${shown(name)}`);
   if (name.length > MAX_NAME)
-    throw new TypeError(`${operation} takes a name of at most ${MAX_NAME} characters`);
+    throw new js.TypeError(`${operation} takes a name of at most ${MAX_NAME} characters`);
   return name;
 }
 
@@ -176,9 +166,9 @@ function toText(
   log: Pick<FlowLog, "write">,
 ): string {
   const text = toValueText(value, VALUES[operation], log);
-  const bytes = byteLength(text);
+  const bytes = js.byteLength(text);
   if (bytes > maxBytes)
-    throw new TypeError(`${operation} takes a value of at most ${maxBytes} bytes, not ${bytes}`);
+    throw new js.TypeError(`${operation} takes a value of at most ${maxBytes} bytes, not ${bytes}`);
   requireShallow("value", text);
   return text;
 }

@@ -1,20 +1,5 @@
 import { inspect as inspectNow, types } from "node:util";
-import {
-  Error,
-  Map,
-  defineProperty,
-  get,
-  getOwnPropertyDescriptor,
-  getPrototypeOf,
-  isArray,
-  mapGet,
-  mapSet,
-  mapSize,
-  min,
-  ownKeys,
-  push,
-  setPrototypeOf,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 
 // What is imported by its name changes with what a flow does to the module that exports it.
 const inspect = inspectNow;
@@ -36,34 +21,34 @@ type Copies = Map<object, Error>;
  * with the credentials that were sent.
  */
 export function plainError(error: Error): Error {
-  return copyError(error, new Map());
+  return copyError(error, new js.Map());
 }
 
 function copyError(error: Error, copies: Copies): Error {
-  const known = mapGet(copies, error);
+  const known = js.mapGet(copies, error);
   if (known !== undefined) return known;
-  const copy = new Error();
-  mapSet(copies, error, copy);
-  setPrototypeOf(copy, getPrototypeOf(error));
-  const names = ownKeys(error);
+  const copy = new js.Error();
+  js.mapSet(copies, error, copy);
+  js.setPrototypeOf(copy, js.getPrototypeOf(error));
+  const names = js.ownKeys(error);
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at] as PropertyKey;
     // Defined below: one that is frozen could not be defined again.
     if (name === "stack") continue;
-    const found = getOwnPropertyDescriptor(error, name) as PropertyDescriptor;
-    setPrototypeOf(found, null);
+    const found = js.getOwnPropertyDescriptor(error, name) as PropertyDescriptor;
+    js.setPrototypeOf(found, null);
     if ("value" in found) found.value = toPlain(found.value, copies);
-    defineProperty(copy, name, found);
+    js.defineProperty(copy, name, found);
   }
   // The runtime makes it when it is first read.
   const stack = { __proto__: null, value: stackOf(error), configurable: true };
-  defineProperty(copy, "stack", stack as PropertyDescriptor);
+  js.defineProperty(copy, "stack", stack as PropertyDescriptor);
   return copy;
 }
 
 function stackOf(error: Error): unknown {
   try {
-    return get(error, "stack");
+    return js.get(error, "stack");
   } catch {
     return undefined;
   }
@@ -72,17 +57,17 @@ function stackOf(error: Error): unknown {
 function toPlain(value: unknown, copies: Copies): unknown {
   if (typeof value === "function") return toKind(value);
   if (typeof value !== "object" || value === null) return value;
-  if (isNativeError(value) && mapSize(copies) < MOST_ERRORS) return copyError(value, copies);
-  return isArray(value) ? toPlainList(value, copies) : toKind(value);
+  if (isNativeError(value) && js.mapSize(copies) < MOST_ERRORS) return copyError(value, copies);
+  return js.isArray(value) ? toPlainList(value, copies) : toKind(value);
 }
 
 /** With the kinds of the lists in it. */
 function toPlainList(list: readonly unknown[], copies: Copies): unknown[] {
   const plain: unknown[] = [];
-  const length = min(list.length, MOST_ITEMS);
+  const length = js.min(list.length, MOST_ITEMS);
   for (let at = 0; at < length; at += 1) {
-    const item: unknown = getOwnPropertyDescriptor(list, at)?.value;
-    push(plain, isArray(item) ? toKind(item) : toPlain(item, copies));
+    const item: unknown = js.getOwnPropertyDescriptor(list, at)?.value;
+    js.push(plain, js.isArray(item) ? toKind(item) : toPlain(item, copies));
   }
   return plain;
 }

@@ -1,13 +1,5 @@
 import { types } from "node:util";
-import {
-  IS_DENO,
-  Error,
-  String,
-  apply,
-  get,
-  getPrototypeOf,
-  ownKeys,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 
 /**
  * What a flow sees as `process`: an object of its own with the few harmless members, not the
@@ -81,7 +73,7 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
     arch,
     pid: 0,
     hrtime: Object.assign((since?: [number, number]) => hrtime(since), { bigint }),
-    nextTick: (...args: unknown[]) => apply(nextTick, undefined, args),
+    nextTick: (...args: unknown[]) => js.apply(nextTick, undefined, args),
     uptime: () => uptime(),
     memoryUsage: () => memoryUsage(),
     cwd: () => "/",
@@ -102,7 +94,7 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
 
 /** Listeners are taken and never called: the events of the process are not the flow's. */
 function makeListening(): Record<string, () => unknown> {
-  const chained = (): unknown => get(GLOBAL, "process");
+  const chained = (): unknown => js.get(GLOBAL, "process");
   const names =
     "on once off addListener removeListener removeAllListeners prependListener setMaxListeners";
   return {
@@ -140,7 +132,7 @@ function makeStream(real: object, print: (text: string) => void): object {
  */
 function makeHooks(real: object): Record<symbol, () => void> {
   const hooks: Record<symbol, () => void> = {};
-  const names = ownKeys(getPrototypeOf(real) as object);
+  const names = js.ownKeys(js.getPrototypeOf(real) as object);
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at];
     if (typeof name === "symbol") hooks[name] = () => {};
@@ -151,12 +143,12 @@ function makeHooks(real: object): Record<symbol, () => void> {
 function textOf(value: unknown): string {
   if (isNativeError(value)) return `${value.name}: ${value.message}`;
   if (isUint8Array(value)) return decode(value);
-  return String(value);
+  return js.String(value);
 }
 
 function refuse(name: string): () => never {
   return () => {
-    throw new Error(
+    throw new js.Error(
       `"process.${name}" is not available in a flow: return a value or throw an error`,
     );
   };
@@ -181,11 +173,11 @@ function pinEmitter(real: NodeJS.Process): void {
  */
 function harden(real: NodeJS.Process, substitute: object): void {
   // Deno's is an object of another make, which its permissions hold.
-  if (IS_DENO) return;
+  if (js.IS_DENO) return;
   for (const name of UNSET)
     Object.defineProperty(real, name, { value: undefined, writable: true, configurable: false });
   for (const name of TOLD) {
-    const value: unknown = get(substitute, name);
+    const value: unknown = js.get(substitute, name);
     Object.defineProperty(real, name, { value, writable: false, configurable: false });
   }
   Object.setPrototypeOf(Object.getPrototypeOf(real) as object, null);

@@ -1,16 +1,4 @@
-import {
-  IS_DENO,
-  contains,
-  defineProperty,
-  endsWith,
-  find,
-  getOwnPropertyDescriptor,
-  getPrototypeOf,
-  hasOwn,
-  ownKeys,
-  push,
-  slice,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { FETCH_CLASSES, hasFetchClasses } from "./fetch-classes.ts";
 import { freezeAll } from "./frozen-objects.ts";
 import { findFetchClasses, type Shared, type SharedObjects } from "./shared-objects.ts";
@@ -68,14 +56,14 @@ export class Realm {
   /** As it is now: after the flow was loaded, and before its first run. */
   constructor(shared: SharedObjects) {
     if (this.#hasFetch) shared.addFetch();
-    lockValues(ownKeys(GLOBAL));
+    lockValues(js.ownKeys(GLOBAL));
     // What the flow has made to put a value in its own place does so when it is first used.
     lockAccessors(shared.globals);
-    push(this.#holders, toHolder("globalThis", GLOBAL));
+    js.push(this.#holders, toHolder("globalThis", GLOBAL));
     const { all } = shared;
     for (let at = 0; at < all.length; at += 1) {
       const { name, object, isOpen } = all[at] as Shared;
-      if (isOpen) push(this.#holders, toHolder(name, object));
+      if (isOpen) js.push(this.#holders, toHolder(name, object));
     }
     freezeAll(all);
   }
@@ -126,11 +114,11 @@ export class Realm {
 /** What is there cannot be replaced; more can be added. */
 function lockValues(keys: readonly PropertyKey[]): void {
   // Deno puts some of its own in their place when they are first used: they are compared.
-  if (IS_DENO) return;
+  if (js.IS_DENO) return;
   for (let at = 0; at < keys.length; at += 1) {
     const key = keys[at] as PropertyKey;
     const found = findOpen(key);
-    if (found === null || !hasOwn(found, "value")) continue;
+    if (found === null || !js.hasOwn(found, "value")) continue;
     lock(key, found, { value: found.value as unknown, writable: false });
   }
 }
@@ -140,26 +128,26 @@ function lockAccessors(keys: readonly PropertyKey[]): void {
   for (let at = 0; at < keys.length; at += 1) {
     const key = keys[at] as PropertyKey;
     const found = findOpen(key);
-    if (found === null || hasOwn(found, "value") || !isReplaceable(key, found.set)) continue;
+    if (found === null || js.hasOwn(found, "value") || !isReplaceable(key, found.set)) continue;
     lock(key, found, { get: found.get, set: undefined });
   }
 }
 
 function lock(key: PropertyKey, { enumerable }: PropertyDescriptor, held: object): void {
   const locked = { __proto__: null, ...held, enumerable, configurable: false };
-  defineProperty(GLOBAL, key, locked as PropertyDescriptor);
+  js.defineProperty(GLOBAL, key, locked as PropertyDescriptor);
 }
 
 /** A member of `globalThis` that can be replaced. */
 function findOpen(key: PropertyKey): PropertyDescriptor | null {
   if (isUnmade(GLOBAL, key)) return null;
-  const found = getOwnPropertyDescriptor(GLOBAL, key);
+  const found = js.getOwnPropertyDescriptor(GLOBAL, key);
   return found === undefined || found.configurable !== true ? null : found;
 }
 
 /** Some of Node's setters make a value, and put it in their place; Deno's take any. */
 function isReplaceable(key: PropertyKey, set: unknown): boolean {
-  if (IS_DENO || set === undefined) return true;
+  if (js.IS_DENO || set === undefined) return true;
   return key === "Buffer" || key === "performance" || key === "process";
 }
 
@@ -169,37 +157,38 @@ function areMade(classes: readonly Shared[]): boolean {
   let made = 0;
   for (let at = 0; at < classes.length; at += 1) {
     const { name, object } = classes[at] as Shared;
-    const tag = getOwnPropertyDescriptor(object, toStringTag)?.value as unknown;
-    if (endsWith(name, ".prototype") && tag === slice(name, 0, -".prototype".length)) made += 1;
+    const tag = js.getOwnPropertyDescriptor(object, toStringTag)?.value as unknown;
+    if (js.endsWith(name, ".prototype") && tag === js.slice(name, 0, -".prototype".length))
+      made += 1;
   }
   return made === FETCH_CLASSES.length;
 }
 
 /** A class of `fetch` that to look at would make. */
 function isUnmade(object: object, key: PropertyKey): boolean {
-  return object === GLOBAL && !hasFetchClasses() && contains(FETCH_CLASSES, key);
+  return object === GLOBAL && !hasFetchClasses() && js.contains(FETCH_CLASSES, key);
 }
 
 function toHolder(name: string, object: object): Holder {
-  const keys = ownKeys(object);
+  const keys = js.ownKeys(object);
   const values: unknown[] = [];
   const plainKeys: PropertyKey[] = [];
   const plainValues: unknown[] = [];
   for (let at = 0; at < keys.length; at += 1) {
     const key = keys[at] as PropertyKey;
-    const found = isUnmade(object, key) ? undefined : getOwnPropertyDescriptor(object, key);
+    const found = isUnmade(object, key) ? undefined : js.getOwnPropertyDescriptor(object, key);
     // Classes of the web are made when they are first asked for.
     const isLazy = object === GLOBAL && (found === undefined || found.get !== undefined);
-    push(values, isLazy ? LAZY : valueOf(found));
+    js.push(values, isLazy ? LAZY : valueOf(found));
     if (found === undefined || !isPlain(found)) continue;
-    push(plainKeys, key);
-    push(plainValues, found.value);
+    js.push(plainKeys, key);
+    js.push(plainValues, found.value);
   }
   const isListed = keys.length > MANY;
   return {
     name,
     object: object as Holder["object"],
-    prototype: getPrototypeOf(object),
+    prototype: js.getPrototypeOf(object),
     keys,
     values,
     plainKeys,
@@ -210,7 +199,7 @@ function toHolder(name: string, object: object): Holder {
 }
 
 function isPlain(found: PropertyDescriptor): boolean {
-  if (!hasOwn(found, "value") || found.value !== found.value) return false;
+  if (!js.hasOwn(found, "value") || found.value !== found.value) return false;
   return found.writable !== false || found.configurable !== false;
 }
 
@@ -222,26 +211,26 @@ function isTouched({ object, plainKeys, plainValues, isListed, count }: Holder):
 }
 
 function countMembers(object: object, isListed: boolean): number {
-  if (!isListed) return ownKeys(object).length;
+  if (!isListed) return js.ownKeys(object).length;
   let count = 0;
   for (const _ in object) count += 1;
   return count;
 }
 
 function valueOf(found: PropertyDescriptor | undefined): unknown {
-  return found === undefined || hasOwn(found, "value") ? found?.value : found.get;
+  return found === undefined || js.hasOwn(found, "value") ? found?.value : found.get;
 }
 
 function compare(holder: Holder): string | null {
   const { name, object, prototype, keys, values } = holder;
-  if (getPrototypeOf(object) !== prototype) return `the prototype of ${name}`;
-  const found = ownKeys(object);
+  if (js.getPrototypeOf(object) !== prototype) return `the prototype of ${name}`;
+  const found = js.ownKeys(object);
   if (found.length !== keys.length) return findDifference(name, found, keys);
   for (let at = 0; at < found.length; at += 1) {
     const key = found[at] as PropertyKey;
     if (key !== keys[at]) return findDifference(name, found, keys);
     if (values[at] === LAZY) continue;
-    const value = valueOf(getOwnPropertyDescriptor(object, key));
+    const value = valueOf(js.getOwnPropertyDescriptor(object, key));
     if (!isSame(value, values[at])) return nameOf(name, key);
   }
   return null;
@@ -259,7 +248,8 @@ function findDifference(
   known: readonly PropertyKey[],
 ): string {
   const key =
-    find(found, (key) => !contains(known, key)) ?? find(known, (key) => !contains(found, key));
+    js.find(found, (key) => !js.contains(known, key)) ??
+    js.find(known, (key) => !js.contains(found, key));
   return key === undefined ? name : nameOf(name, key);
 }
 

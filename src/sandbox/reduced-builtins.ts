@@ -1,7 +1,7 @@
 import asyncHooks from "node:async_hooks";
 import os from "node:os";
 import tty from "node:tty";
-import { IS_DENO, stringify } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { refusing } from "./stand-ins.ts";
 
 /**
@@ -18,7 +18,7 @@ const { constants } = os;
  * modules are its own, and are held by its permissions.
  */
 export function reduceBuiltins(): void {
-  if (IS_DENO) return;
+  if (js.IS_DENO) return;
   keepOnly(asyncHooks, ["AsyncLocalStorage", "AsyncResource"]);
   keepOnly(os, []);
   keepOnly(tty, []);
@@ -26,7 +26,7 @@ export function reduceBuiltins(): void {
 
 /** Apart from the others: few flows need it, and it takes its time to load. */
 export function reduceHttp2(http2: object): void {
-  if (IS_DENO) return;
+  if (js.IS_DENO) return;
   for (const name of ["createServer", "createSecureServer", "performServerHandshake"])
     Reflect.set(http2, name, undefined);
 }
@@ -109,5 +109,5 @@ export function substituteOf(name: string): string | null {
 /** Of the system, as source text: not before they are needed, few flows read them. */
 function listConstants(): string {
   return `const freeze = (all) => Object.freeze(all) && Object.values(all).map(freeze) && all;
-    const systemConstants = freeze(${stringify(constants)});\n`;
+    const systemConstants = freeze(${js.stringify(constants)});\n`;
 }

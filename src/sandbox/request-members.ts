@@ -1,4 +1,4 @@
-import { contains, get, getPrototypeOf, hasOwn, isArray, keys, own } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 
 /** What a call has beside its body. */
 const BESIDE = ["method", "path", "headers", "query", "auth"] as const;
@@ -24,7 +24,7 @@ export function keepBeside(
   const whole: Record<string, unknown> = { ...made };
   for (let at = 0; at < BESIDE.length; at += 1) {
     const name = BESIDE[at] as string;
-    if (hasOwn(whole, name) || !hasOwn(request, name) || has(named, name)) continue;
+    if (js.hasOwn(whole, name) || !js.hasOwn(request, name) || has(named, name)) continue;
     whole[name] = request[name];
   }
   return whole;
@@ -35,8 +35,8 @@ export function keepBeside(
  * Without a body, or with any other member, it may be a value of the flow's own: `{"path": "/a"}`.
  */
 export function fillRequest(input: unknown): unknown {
-  if (!isPlain(input) || !hasOwn(input, "json") || isWhole(input)) return input;
-  const own = keys(input);
+  if (!isPlain(input) || !js.hasOwn(input, "json") || isWhole(input)) return input;
+  const own = js.keys(input);
   for (let at = 0; at < own.length; at += 1) if (!isMember(own[at] as string)) return input;
   const headers = { "content-type": "application/json" };
   return { method: "POST", path: null, headers, query: {}, ...input };
@@ -49,27 +49,27 @@ export function fillRequest(input: unknown): unknown {
  * @param name of a member that the schema asks the request for
  */
 export function adviseOnBody(name: string | undefined, request: unknown): string {
-  if (name === undefined || !isPlain(request) || hasOwn(request, name)) return "";
-  const body = own(request, "json");
-  if (!isPlain(body) || !hasOwn(body, name)) return "";
+  if (name === undefined || !isPlain(request) || js.hasOwn(request, name)) return "";
+  const body = js.own(request, "json");
+  if (!isPlain(body) || !js.hasOwn(body, name)) return "";
   return '. The body is in "json": write v.object({ json: v.object({ ... }) })';
 }
 
 function isWhole(input: object): boolean {
   for (let at = 0; at < ALWAYS.length; at += 1)
-    if (!hasOwn(input, ALWAYS[at] as string)) return false;
+    if (!js.hasOwn(input, ALWAYS[at] as string)) return false;
   return true;
 }
 
 /** Whether it has members of a request alone, and all those of this one that the schema names. */
 function isRequest(made: object, request: object, named: readonly string[] | null): boolean {
-  const own = keys(made);
+  const own = js.keys(made);
   for (let at = 0; at < own.length; at += 1)
     if (!has(named, own[at]) && !isMember(own[at] as string)) return false;
   if (named === null) return own.length > 0;
   for (let at = 0; at < named.length; at += 1) {
     const name = named[at] as string;
-    if (hasOwn(request, name) && !hasOwn(made, name)) return false;
+    if (js.hasOwn(request, name) && !js.hasOwn(made, name)) return false;
   }
   return true;
 }
@@ -79,12 +79,12 @@ function isMember(name: string): boolean {
 }
 
 function has(list: readonly string[] | null, name: unknown): boolean {
-  return list !== null && contains(list, name);
+  return list !== null && js.contains(list, name);
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = getPrototypeOf(value);
+  const prototype: unknown = js.getPrototypeOf(value);
   return prototype === ObjectPrototype || prototype === null;
 }
 
@@ -94,7 +94,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
  */
 export function makesWhole(schema: unknown): boolean {
   const pipe = memberOf(schema, "pipe");
-  if (isArray(pipe)) {
+  if (js.isArray(pipe)) {
     for (let at = 0; at < pipe.length; at += 1) if (isChange(pipe[at])) return true;
     return false;
   }
@@ -114,5 +114,5 @@ export function isChange(action: unknown): boolean {
 }
 
 function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? get(value, name) : undefined;
+  return typeof value === "object" && value !== null ? js.get(value, name) : undefined;
 }

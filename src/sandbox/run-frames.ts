@@ -1,4 +1,4 @@
-import { Promise, inheritNothing } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import type { Job } from "../shared/wire/protocol.ts";
 import type { ToThread } from "../shared/wire/thread-messages.ts";
 
@@ -15,7 +15,7 @@ class RunFrame {
     this.jobs = jobs;
   }
 }
-inheritNothing(RunFrame);
+js.inheritNothing(RunFrame);
 
 /** What the thread has been given to run, in the order in which it came. */
 export class RunFrames {
@@ -41,6 +41,6 @@ export class RunFrames {
       return next;
     }
     this.#last = null;
-    return new Promise((resolve) => (this.#awaited = resolve));
+    return new js.Promise((resolve) => (this.#awaited = resolve));
   }
 }

@@ -5,24 +5,7 @@ import {
   type Job,
   type ThreadLimits,
 } from "../shared/wire/protocol.ts";
-import {
-  Error,
-  Promise,
-  String,
-  TypeError,
-  apply,
-  byteLength,
-  freeze,
-  get,
-  inheritNothing,
-  isArray,
-  isObject,
-  join,
-  parse,
-  push,
-  toWellFormed,
-  uncurry,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { parseExactly } from "../shared/parse-exactly.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
@@ -39,7 +22,9 @@ const { DOMException } = globalThis;
 const { nextTick } = process;
 const { setTimeout: later, clearTimeout: forget } = globalThis;
 /** A flow may replace the method. */
-const abortAt = uncurry<AbortController, [reason: unknown], void>(AbortController.prototype.abort);
+const abortAt = js.uncurry<AbortController, [reason: unknown], void>(
+  AbortController.prototype.abort,
+);
 
 /** What an execution has said so far. */
 export interface Execution {
@@ -76,7 +61,7 @@ export class Ended implements Ending {
     this.response = response;
   }
 }
-inheritNothing(Ended);
+js.inheritNothing(Ended);
 
 /** The request does not fit the flow's input schema: none of its `run` was run. */
 export const inputErrors = new OwnErrors();
@@ -114,8 +99,8 @@ async function drain(
   isLate = () => false,
 ): Promise<void> {
   while (pending.count > 0 && !isLate()) {
-    await new Promise<void>((resolve) => (pending.waiter = { failed, drained: resolve }));
-    await new Promise<void>((resolve) => nextTick(resolve));
+    await new js.Promise<void>((resolve) => (pending.waiter = { failed, drained: resolve }));
+    await new js.Promise<void>((resolve) => nextTick(resolve));
   }
 }
 
@@ -144,22 +129,22 @@ async function call(
 ): Promise<Ended> {
   const { max_output_bytes } = limits;
   const input = fillRequest(parseExactly(execution.job.input_value));
-  const member = (name: string): unknown => (isObject(flow) ? get(flow, name) : undefined);
+  const member = (name: string): unknown => (js.isObject(flow) ? js.get(flow, name) : undefined);
   const start = member("run");
   const isDefined = typeof start === "function";
   const handle = isDefined ? null : member("fetch");
   if (typeof handle === "function") {
     const request = toRequest(execution.job, input, execution.controller.signal);
-    const answered: unknown = await apply(handle, flow, [request]);
+    const answered: unknown = await js.apply(handle, flow, [request]);
     const { method } = request;
     execution.response = await fromResponse(answered, method, max_output_bytes, execution.log);
     return toEnding(execution, null, max_output_bytes);
   }
   const act = isDefined ? start : flow;
-  if (typeof act !== "function") throw new Error("The file has no flow as its default export");
+  if (typeof act !== "function") throw new js.Error("The file has no flow as its default export");
   const value = isDefined ? await validate(member("input"), input, limits.input_members) : input;
   const given = makeFlow(execution, value, client, limits);
-  const returned: unknown = await apply(act, isDefined ? flow : undefined, [given]);
+  const returned: unknown = await js.apply(act, isDefined ? flow : undefined, [given]);
   return toEnding(execution, returned, max_output_bytes);
 }
 
@@ -180,19 +165,19 @@ function makeFlow(
   { max_input_bytes }: ThreadLimits,
 ): object {
   const { job, log, controller } = execution;
-  return freeze({
+  return js.freeze({
     input_value,
     raw_body: rawBodyOf(job),
-    execution: freeze(parse(job.execution)),
+    execution: js.freeze(js.parse(job.execution)),
     signal: controller.signal,
-    log: freeze({
+    log: js.freeze({
       debug: (...values: unknown[]) => log.write("debug", values),
       info: (...values: unknown[]) => log.write("info", values),
       warn: (...values: unknown[]) => log.write("warn", values),
       error: (...values: unknown[]) => log.write("error", values),
     }),
     set_status_message: (text: unknown) => {
-      execution.status_message = toWellFormed(cut(String(text)));
+      execution.status_message = js.toWellFormed(cut(js.String(text)));
     },
     webhook_response: (given: unknown) => {
       execution.response = toResponse(given);
@@ -213,41 +198,41 @@ async function validate(
   value: unknown,
   named: readonly string[] | null,
 ): Promise<unknown> {
-  const standard: unknown = isObject(input) ? get(input, "~standard") : undefined;
+  const standard: unknown = js.isObject(input) ? js.get(input, "~standard") : undefined;
   if (!isSchema(standard)) return value;
   const result = await standard.validate(value);
-  if (!isObject(result)) throw new TypeError("The flow's input schema gave no result");
-  const issues: unknown = get(result, "issues");
-  if (!isArray(issues)) {
-    const made = get(result, "value");
+  if (!js.isObject(result)) throw new js.TypeError("The flow's input schema gave no result");
+  const issues: unknown = js.get(result, "issues");
+  if (!js.isArray(issues)) {
+    const made = js.get(result, "value");
     return makesWhole(input) ? made : keepBeside(made, value, named);
   }
   const errors: string[] = [];
   for (let at = 0; at < issues.length && at < MAX_ISSUES; at += 1)
-    push(errors, describeIssue(issues[at]));
+    js.push(errors, describeIssue(issues[at]));
   const advice = adviseOnBody(namesOf(issues[0])[0], value);
-  const found = `Input does not fit the flow's schema: ${join(errors, "; ")}${advice}`;
-  throw inputErrors.mark(new Error(found));
+  const found = `Input does not fit the flow's schema: ${js.join(errors, "; ")}${advice}`;
+  throw inputErrors.mark(new js.Error(found));
 }
 
 /** Told of one input. */
 const MAX_ISSUES = 20;
 
 function describeIssue(issue: unknown): string {
-  if (!isObject(issue)) return shown(issue);
+  if (!js.isObject(issue)) return shown(issue);
   const names = namesOf(issue);
-  const path = names.length === 0 ? "input_value" : join(names, ".");
-  return `${path}: ${String(get(issue, "message"))}`;
+  const path = names.length === 0 ? "input_value" : js.join(names, ".");
+  return `${path}: ${js.String(js.get(issue, "message"))}`;
 }
 
 /** The way to where an issue is. */
 function namesOf(issue: unknown): string[] {
   const names: string[] = [];
-  const path: unknown = isObject(issue) ? get(issue, "path") : undefined;
-  if (!isArray(path)) return names;
+  const path: unknown = js.isObject(issue) ? js.get(issue, "path") : undefined;
+  if (!js.isArray(path)) return names;
   for (let at = 0; at < path.length; at += 1) {
     const part: unknown = path[at];
-    push(names, String(isObject(part) ? get(part, "key") : part));
+    js.push(names, js.String(js.isObject(part) ? js.get(part, "key") : part));
   }
   return names;
 }
@@ -265,24 +250,24 @@ function toEnding(execution: Execution, value: unknown, maxBytes: number): Ended
 /** A string has at most three bytes per unit, so that short ones need no count. */
 function checkSize(what: string, text: string, maxBytes: number): void {
   if (text.length * 3 <= maxBytes) return;
-  const bytes = byteLength(text);
+  const bytes = js.byteLength(text);
   if (bytes > maxBytes)
-    throw new Error(`The flow's ${what} has ${bytes} bytes, at most ${maxBytes} are stored`);
+    throw new js.Error(`The flow's ${what} has ${bytes} bytes, at most ${maxBytes} are stored`);
 }
 
 /** The limit is the body's own size: what JSON adds around it does not count. */
 function checkResponse(response: string | null, maxBytes: number): void {
   if (response === null || response.length * 3 <= maxBytes) return;
   if (response.length > toLongestResponse(maxBytes))
-    throw new Error(`The custom response is too large: ${response.length} characters as JSON`);
-  const { body, body_encoding } = parse(response) as { body: string; body_encoding?: string };
-  const bytes = byteLength(body, body_encoding === "base64" ? "base64" : "utf8");
+    throw new js.Error(`The custom response is too large: ${response.length} characters as JSON`);
+  const { body, body_encoding } = js.parse(response) as { body: string; body_encoding?: string };
+  const bytes = js.byteLength(body, body_encoding === "base64" ? "base64" : "utf8");
   if (bytes > maxBytes)
-    throw new Error(
+    throw new js.Error(
       `The flow's response has a body of ${bytes} bytes, at most ${maxBytes} are sent`,
     );
 }
 
 function isSchema(value: unknown): value is Schema {
-  return isObject(value) && typeof get(value, "validate") === "function";
+  return js.isObject(value) && typeof js.get(value, "validate") === "function";
 }

@@ -1,12 +1,5 @@
 import ModuleNow from "node:module";
-import {
-  contains,
-  getOwnPropertyDescriptor,
-  getPrototypeOf,
-  isObject,
-  ownKeys,
-  push,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { FETCH_CLASSES } from "./fetch-classes.ts";
 
 const GLOBAL = globalThis;
@@ -39,7 +32,7 @@ export interface Shared {
 export class SharedObjects {
   readonly all: Shared[] = findShared();
   /** Of the members of `globalThis`. */
-  readonly globals: readonly PropertyKey[] = ownKeys(GLOBAL);
+  readonly globals: readonly PropertyKey[] = js.ownKeys(GLOBAL);
   #hasFetch = false;
 
   /** The classes of `fetch`, made where nobody has used them yet. */
@@ -47,7 +40,7 @@ export class SharedObjects {
     if (this.#hasFetch) return;
     this.#hasFetch = true;
     const classes = findFetchClasses();
-    for (let at = 0; at < classes.length; at += 1) push(this.all, classes[at] as Shared);
+    for (let at = 0; at < classes.length; at += 1) js.push(this.all, classes[at] as Shared);
   }
 }
 
@@ -55,14 +48,14 @@ export class SharedObjects {
 function findShared(): Shared[] {
   const found = new Map(hiddenPrototypes());
   const note = (name: string, object: unknown): void => {
-    if (!isObject(object) || object === GLOBAL || found.has(object)) return;
+    if (!js.isObject(object) || object === GLOBAL || found.has(object)) return;
     found.set(object, name);
-    const prototype: unknown = getOwnPropertyDescriptor(object, "prototype")?.value;
-    if (isObject(prototype)) found.set(prototype, `${name}.prototype`);
+    const prototype: unknown = js.getOwnPropertyDescriptor(object, "prototype")?.value;
+    if (js.isObject(prototype)) found.set(prototype, `${name}.prototype`);
   };
   for (const name of Object.getOwnPropertyNames(GLOBAL)) {
-    if (contains(FETCH_CLASSES, name)) continue;
-    const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;
+    if (js.contains(FETCH_CLASSES, name)) continue;
+    const object: unknown = js.getOwnPropertyDescriptor(GLOBAL, name)?.value;
     if (typeof object === "function" || isNamespace(object) || name === "console")
       note(name, object);
     if (!isNamespace(object)) continue;
@@ -73,7 +66,8 @@ function findShared(): Shared[] {
   note("process.env", process.env);
   for (const [name, object] of findSingles()) note(name, object);
   const shared: Shared[] = [];
-  for (const [object, name] of found) push(shared, { name, object, isOpen: contains(OPEN, name) });
+  for (const [object, name] of found)
+    js.push(shared, { name, object, isOpen: js.contains(OPEN, name) });
   return shared;
 }
 
@@ -81,12 +75,12 @@ export function findFetchClasses(): readonly Shared[] {
   const classes: Shared[] = [];
   for (let at = 0; at < FETCH_CLASSES.length; at += 1) {
     const name = FETCH_CLASSES[at] as string;
-    const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;
-    if (!isObject(object)) continue;
-    push(classes, { name, object, isOpen: false });
-    const prototype: unknown = getOwnPropertyDescriptor(object, "prototype")?.value;
-    if (isObject(prototype))
-      push(classes, { name: `${name}.prototype`, object: prototype, isOpen: false });
+    const object: unknown = js.getOwnPropertyDescriptor(GLOBAL, name)?.value;
+    if (!js.isObject(object)) continue;
+    js.push(classes, { name, object, isOpen: false });
+    const prototype: unknown = js.getOwnPropertyDescriptor(object, "prototype")?.value;
+    if (js.isObject(prototype))
+      js.push(classes, { name: `${name}.prototype`, object: prototype, isOpen: false });
   }
   return classes;
 }
@@ -110,7 +104,7 @@ function isNamespace(value: unknown): value is object {
   return (
     typeof value === "object" &&
     value !== null &&
-    getPrototypeOf(value) === Object.prototype &&
+    js.getPrototypeOf(value) === Object.prototype &&
     Object.hasOwn(value, Symbol.toStringTag)
   );
 }
@@ -119,7 +113,7 @@ function isNamespace(value: unknown): value is object {
 function hiddenPrototypes(): [object: object, name: string][] {
   const made = async function* () {}.prototype as object;
   const of = (name: string, made: object): [object, string] => [
-    getPrototypeOf(made) as object,
+    js.getPrototypeOf(made) as object,
     `the prototype of ${name}`,
   ];
   return [
@@ -136,6 +130,6 @@ function hiddenPrototypes(): [object: object, name: string][] {
     of("iterators of URLSearchParams", new URLSearchParams().keys()),
     of("what generators make", function* () {}.prototype as object),
     of("what async generators make", made),
-    of("async iterators", getPrototypeOf(made) as object),
+    of("async iterators", js.getPrototypeOf(made) as object),
   ];
 }

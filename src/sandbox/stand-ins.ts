@@ -1,5 +1,5 @@
 import files from "node:fs";
-import { IS_DENO, join, keys, stringify } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { DNS_ERRORS, FUNCTIONS, METHODS, STATUS_CODES, TLS_DEFAULTS } from "./builtin-names.ts";
 import { lineFor, needOf, type Need } from "./builtins.ts";
 
@@ -78,7 +78,7 @@ const MORE = {
   "fs/promises": { data: { constants: files.constants }, asyncPrefix: "fs.promises." },
   http: {
     data: { STATUS_CODES, maxHeaderSize: 16_384 },
-    texts: { ...AGENT, METHODS: `Object.freeze(${stringify(METHODS)}.match(/[^ ]+/g))` },
+    texts: { ...AGENT, METHODS: `Object.freeze(${js.stringify(METHODS)}.match(/[^ ]+/g))` },
   },
   http2: { data: { constants: {} }, texts: { sensitiveHeaders: `Symbol("sensitiveHeaders")` } },
   https: { texts: AGENT },
@@ -114,7 +114,7 @@ const RUNTIME = String.raw`
 /** Whether something stands in place of a module. @param name without `node:` */
 export function hasStandIn(name: string): boolean {
   // Deno would give its own, whatever it is told (measured with 2.9.6).
-  if (IS_DENO && name === "worker_threads") return false;
+  if (js.IS_DENO && name === "worker_threads") return false;
   return FUNCTIONS[name] !== undefined;
 }
 
@@ -127,9 +127,9 @@ export function standInOf(name: string): string | null {
   const functions = FUNCTIONS[name];
   if (functions === undefined) return null;
   const { data = {}, texts = {}, promises, more = "" } = MORE[name] ?? {};
-  const others = keys({ ...(promises === undefined ? null : { promises }), ...data, ...texts });
-  const names = others.length === 0 ? functions : `${functions}, ${join(others, ", ")}`;
-  return `const why = ${stringify(whyOf(needOf(name)))};
+  const others = js.keys({ ...(promises === undefined ? null : { promises }), ...data, ...texts });
+  const names = others.length === 0 ? functions : `${functions}, ${js.join(others, ", ")}`;
+  return `const why = ${js.stringify(whyOf(needOf(name)))};
     ${RUNTIME}
     const all = ${toObject(name)};
     ${more}
@@ -141,9 +141,9 @@ export function standInOf(name: string): string | null {
 /** Source text of an object with these members, and with functions that reach beyond a thread and throw. */
 export function refusing(name: string, functions: string, members: string): string {
   return `(() => {
-    const why = ${stringify(whyOf("never"))};
+    const why = ${js.stringify(whyOf("never"))};
     ${RUNTIME}
-    return standIn(${stringify(`${name}.`)}, ${stringify(functions)}, false, ${members});
+    return standIn(${js.stringify(`${name}.`)}, ${js.stringify(functions)}, false, ${members});
   })()`;
 }
 
@@ -157,17 +157,17 @@ function whyOf(need: Need): string {
 function toObject(name: string): string {
   const { data = {}, texts = {}, promises, asyncPrefix } = MORE[name] ?? {};
   let members = promises === undefined ? "" : `promises: ${toObject(promises)},`;
-  const plain = keys(data);
+  const plain = js.keys(data);
   for (let at = 0; at < plain.length; at += 1) {
     const key = plain[at] as string;
-    members += `${key}: Object.freeze(${stringify(data[key])}),`;
+    members += `${key}: Object.freeze(${js.stringify(data[key])}),`;
   }
-  const others = keys(texts);
+  const others = js.keys(texts);
   for (let at = 0; at < others.length; at += 1) {
     const key = others[at] as string;
     members += `${key}: ${texts[key]},`;
   }
   const prefix = asyncPrefix ?? `${name}.`;
   const isAsync = asyncPrefix !== undefined;
-  return `standIn(${stringify(prefix)}, ${stringify(FUNCTIONS[name])}, ${isAsync}, { ${members} })`;
+  return `standIn(${js.stringify(prefix)}, ${js.stringify(FUNCTIONS[name])}, ${isAsync}, { ${members} })`;
 }

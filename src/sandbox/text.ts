@@ -1,19 +1,5 @@
 import { formatWithOptions, inspect as inspectNow, types } from "node:util";
-import {
-  apply,
-  decodeURIComponent,
-  endsWith,
-  exec,
-  get,
-  includes,
-  indexOf,
-  isArray,
-  push,
-  slice,
-  some,
-  stringify,
-  toWellFormed,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { MAX_TEXT } from "../shared/wire/protocol.ts";
 import { plainError } from "./plain-error.ts";
 
@@ -34,7 +20,7 @@ const CUT = " … (cut)";
 /** At most MAX_TEXT characters, without half a surrogate pair at the cut. */
 export function cut(text: string): string {
   if (text.length <= MAX_TEXT) return text;
-  return toWellFormed(slice(text, 0, MAX_TEXT - CUT.length)) + CUT;
+  return js.toWellFormed(js.slice(text, 0, MAX_TEXT - CUT.length)) + CUT;
 }
 
 /** What `console.log` would print. */
@@ -42,7 +28,7 @@ export function format(values: readonly unknown[]): string {
   const only = values[0];
   if (values.length === 1 && typeof only === "string") return cut(only);
   try {
-    return cut(apply(formatAll, undefined, values));
+    return cut(js.apply(formatAll, undefined, values));
   } catch {
     return formatApart(values);
   }
@@ -111,7 +97,7 @@ const FETCH_FAILED = "fetch failed";
 function withReason(message: string, error: unknown): string {
   if (!isNativeError(error)) return message;
   const errors = valueOf(error, "errors");
-  const first: unknown = isArray(errors) ? valueOf(errors, "0") : null;
+  const first: unknown = js.isArray(errors) ? valueOf(errors, "0") : null;
   const said = member(error, "message") || (isNativeError(first) && member(first, "message"));
   const reason = said || member(error, "code");
   return reason === null ? message : `${message}: ${linesOf(reason)[0]}`;
@@ -139,7 +125,7 @@ export function relative(text: string, directory: string, hidden: readonly strin
     const line = withPaths(lines[at] as string);
     if (!isForeign(line, hidden)) kept += at === 0 ? line : `\n${line}`;
     // The bracket that opens the error's own members stands at the end of its last frame.
-    else if (endsWith(line, " {")) kept += " {";
+    else if (js.endsWith(line, " {")) kept += " {";
   }
   const end = directory[directory.length - 1];
   const folder = end === "/" || end === "\\" ? directory : `${directory}/`;
@@ -157,19 +143,19 @@ const PLACE = /^\/.*:\d/;
 export function withPaths(text: string): string {
   let kept = "";
   let start = 0;
-  for (let at = indexOf(text, URL_OF_FILE); at >= 0; at = indexOf(text, URL_OF_FILE, start)) {
-    const path = slice(text, at + URL_OF_FILE.length);
-    const place = exec(UP_TO_BLANK, path)?.[0] ?? "";
-    const isPlace = exec(PLACE, place) !== null;
-    kept += slice(text, start, at) + (isPlace ? decoded(place) : URL_OF_FILE + place);
+  for (let at = js.indexOf(text, URL_OF_FILE); at >= 0; at = js.indexOf(text, URL_OF_FILE, start)) {
+    const path = js.slice(text, at + URL_OF_FILE.length);
+    const place = js.exec(UP_TO_BLANK, path)?.[0] ?? "";
+    const isPlace = js.exec(PLACE, place) !== null;
+    kept += js.slice(text, start, at) + (isPlace ? decoded(place) : URL_OF_FILE + place);
     start = at + URL_OF_FILE.length + place.length;
   }
-  return kept + slice(text, start);
+  return kept + js.slice(text, start);
 }
 
 function decoded(text: string): string {
   try {
-    return decodeURIComponent(text);
+    return js.decodeURIComponent(text);
   } catch {
     return text;
   }
@@ -179,11 +165,11 @@ function decoded(text: string): string {
 export function linesOf(text: string): string[] {
   const lines: string[] = [];
   let start = 0;
-  for (let end = indexOf(text, "\n"); end >= 0; end = indexOf(text, "\n", start)) {
-    push(lines, slice(text, start, end));
+  for (let end = js.indexOf(text, "\n"); end >= 0; end = js.indexOf(text, "\n", start)) {
+    js.push(lines, js.slice(text, start, end));
     start = end + 1;
   }
-  push(lines, slice(text, start));
+  js.push(lines, js.slice(text, start));
   return lines;
 }
 
@@ -191,20 +177,20 @@ export function linesOf(text: string): string[] {
 function without(text: string, part: string): string {
   let kept = "";
   let start = 0;
-  for (let at = indexOf(text, part); at >= 0; at = indexOf(text, part, start)) {
-    kept += slice(text, start, at);
+  for (let at = js.indexOf(text, part); at >= 0; at = js.indexOf(text, part, start)) {
+    kept += js.slice(text, start, at);
     start = at + part.length;
   }
-  return kept + slice(text, start);
+  return kept + js.slice(text, start);
 }
 
 const FRAME = /^\s+at /;
 const RUNTIME = /\bnode:[a-z]/;
 
 function isForeign(line: string, hidden: readonly string[]): boolean {
-  if (exec(FRAME, line) === null) return false;
-  if (exec(RUNTIME, line) !== null) return true;
-  return some(hidden, (folder) => includes(line, folder));
+  if (js.exec(FRAME, line) === null) return false;
+  if (js.exec(RUNTIME, line) !== null) return true;
+  return js.some(hidden, (folder) => js.includes(line, folder));
 }
 
 function member(from: object, name: string): string | null {
@@ -215,7 +201,7 @@ function member(from: object, name: string): string | null {
 /** A member of what may be an object; null where it is none, or the member throws. */
 export function valueOf(from: unknown, name: PropertyKey): unknown {
   try {
-    return get(from as object, name);
+    return js.get(from as object, name);
   } catch {
     return null;
   }
@@ -223,7 +209,7 @@ export function valueOf(from: unknown, name: PropertyKey): unknown {
 
 /** For messages about a value that is wrong: short, and without running its code. */
 export function shown(value: unknown): string {
-  if (typeof value === "string") return stringify(slice(value, 0, 40));
-  if (value === null || typeof value !== "object") return slice(inspect(value), 0, 40);
-  return isArray(value) ? "a list" : "an object";
+  if (typeof value === "string") return js.stringify(js.slice(value, 0, 40));
+  if (value === null || typeof value !== "object") return js.slice(inspect(value), 0, 40);
+  return js.isArray(value) ? "a list" : "an object";
 }

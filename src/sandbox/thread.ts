@@ -1,14 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { pathToFileURL } from "node:url";
 import { workerData } from "node:worker_threads";
-import {
-  Error,
-  Promise,
-  endsWith,
-  monotonicClock,
-  slice,
-  toWellFormed,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { toLongestResponse, type Job } from "../shared/wire/protocol.ts";
 import { claim } from "../shared/wire/claims.ts";
 import { guardDescriptors } from "./descriptors.ts";
@@ -102,7 +95,7 @@ async function guard(): Promise<void> {
   const fileHandle = await openSample();
   replaceConsole(logNow);
   replaceProcess((level, text) =>
-    logNow()?.write(level, [endsWith(text, "\n") ? slice(text, 0, -1) : text]),
+    logNow()?.write(level, [js.endsWith(text, "\n") ? js.slice(text, 0, -1) : text]),
   );
   closeGlobals(data.spec.grants.net, isInspecting);
   guardDescriptors(fileHandle);
@@ -156,7 +149,7 @@ async function performOne(job: Job): Promise<void> {
   runs += 1;
   const condition = conditionAfter(execution);
   if (!end(execution, ending, condition) || condition === "spoilt")
-    await new Promise<never>(() => {});
+    await new js.Promise<never>(() => {});
   current = null;
 }
 
@@ -171,7 +164,7 @@ function begin(job: Job): Execution {
   const execution: Execution = {
     job,
     controller: new AbortController(),
-    begun: monotonicClock(),
+    begun: js.monotonicClock(),
     isAborted: false,
     log: new FlowLog(data.limits.max_log_lines, tidy, (said) => {
       if (!execution.ended) line.send({ type: "log", id: job.id, line: said });
@@ -191,9 +184,9 @@ function begin(job: Job): Execution {
 async function settle(execution: Execution): Promise<Ended> {
   try {
     await (loading ??= importFlow());
-    const begun = monotonicClock();
+    const begun = js.monotonicClock();
     const ending = await runFlow(execution);
-    const change = findChange(monotonicClock() - begun);
+    const change = findChange(js.monotonicClock() - begun);
     if (change === null) return ending;
     isSpoilt = true;
     const text = `The run changed ${change}, which all runs share: its thread is not used again`;
@@ -237,7 +230,7 @@ async function importFlow(): Promise<void> {
     flow = module.default;
   } catch (error) {
     const told = importError(error, data.spec, imports);
-    throw importErrors.mark(new Error(told, { cause: error }));
+    throw importErrors.mark(new js.Error(told, { cause: error }));
   }
 }
 
@@ -251,7 +244,7 @@ function failure(execution: Execution, thrown: unknown): Ended {
   const origin = importErrors.holds(thrown) ? thrown.cause : thrown;
   execution.log.write("error", [toStack(origin)]);
   // Callers see it: where the service keeps its files is not theirs to know.
-  const message = toWellFormed(tidy(toMessage(thrown)));
+  const message = js.toWellFormed(tidy(toMessage(thrown)));
   return new Ended(null, message, keepShort(execution.response));
 }
 
@@ -264,7 +257,7 @@ function keepShort(response: string | null): string | null {
 /** Hands the ending over; false where one was handed over before. */
 function end(execution: Execution, ending: Ended, condition: Condition): boolean {
   if (execution.ended) return false;
-  const ms = monotonicClock() - execution.begun;
+  const ms = js.monotonicClock() - execution.begun;
   execution.log.close();
   execution.ended = true;
   line.send({ type: "ended", id: execution.job.id, ending, ms, condition });
@@ -285,7 +278,7 @@ function onStray(thrown: unknown): void {
 function taint(execution: Execution | null, thrown: unknown): void {
   if (hasStray) return;
   hasStray = true;
-  const text = toWellFormed(cut(tidy(toStack(thrown))));
+  const text = js.toWellFormed(cut(tidy(toStack(thrown))));
   if (!isInspecting) line.send({ type: "stray", id: execution?.job.id ?? "", text });
 }
 

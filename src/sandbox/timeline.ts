@@ -1,10 +1,10 @@
-import { uncurry } from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 
 const { performance } = globalThis;
-const getEntries = uncurry(performance.getEntries);
-const clearMarks = uncurry(performance.clearMarks);
-const clearMeasures = uncurry(performance.clearMeasures);
-const setMostRequests = uncurry(performance.setResourceTimingBufferSize);
+const getEntries = js.uncurry(performance.getEntries);
+const clearMarks = js.uncurry(performance.clearMarks);
+const clearMeasures = js.uncurry(performance.clearMeasures);
+const setMostRequests = js.uncurry(performance.setResourceTimingBufferSize);
 
 /**
  * Requests are recorded as their body is closed, which may be after the end of the run that has sent

@@ -1,16 +1,5 @@
 import { types } from "node:util";
-import {
-  TypeError,
-  contains,
-  exec,
-  get,
-  getOwnPropertyDescriptor,
-  includes,
-  isFinite,
-  keys,
-  push,
-  stringify,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { cut, linesOf, shown, toMessage } from "./text.ts";
 
@@ -34,12 +23,12 @@ export type ValueOf =
 export function toValueText(value: unknown, what: ValueOf, log: Pick<FlowLog, "write">): string {
   let text: unknown;
   try {
-    text = stringify(value);
+    text = js.stringify(value);
   } catch (error) {
     throw unsaid(value, what, error);
   }
   if (typeof text !== "string")
-    throw new TypeError(`The ${what} cannot be written as JSON: it is ${shown(value)}`);
+    throw new js.TypeError(`The ${what} cannot be written as JSON: it is ${shown(value)}`);
   if (mayHaveLost(text)) {
     const found = find(value, describeLost);
     if (found !== null) log.write("warn", [`Of the ${what}, ${found}`]);
@@ -52,20 +41,22 @@ const [LONGEST_LOOKED_INTO, LONGEST_WITH_NULL] = [65_536, 1024];
 
 /** What is empty, has a member for each of its bytes, or was no number of JSON. */
 function mayHaveLost(text: string): boolean {
-  if (text.length <= LONGEST_WITH_NULL && includes(text, "null")) return true;
-  return text.length <= LONGEST_LOOKED_INTO && (includes(text, "{}") || includes(text, '{"0":'));
+  if (text.length <= LONGEST_WITH_NULL && js.includes(text, "null")) return true;
+  return (
+    text.length <= LONGEST_LOOKED_INTO && (js.includes(text, "{}") || js.includes(text, '{"0":'))
+  );
 }
 
 /** The engine's own errors have a place that is ours; what the flow threw keeps its stack. */
 function unsaid(value: unknown, what: ValueOf, error: unknown): Error {
   const reason = reasonOf(error);
-  const found = includes(reason, "BigInt")
+  const found = js.includes(reason, "BigInt")
     ? find(value, describeBigInt)
-    : includes(reason, "circular")
+    : js.includes(reason, "circular")
       ? find(value, describeCircle)
       : null;
   const message = `The ${what} cannot be written as JSON: ${found ?? reason}`;
-  return found === null ? new TypeError(message, { cause: error }) : new TypeError(message);
+  return found === null ? new js.TypeError(message, { cause: error }) : new js.TypeError(message);
 }
 
 function reasonOf(error: unknown): string {
@@ -85,23 +76,23 @@ function describeBigInt(value: unknown): string | null {
 }
 
 function describeCircle(value: unknown, above: readonly object[]): string | null {
-  return contains(above, value) ? "leads back to a value that it is inside of (circular)" : null;
+  return js.contains(above, value) ? "leads back to a value that it is inside of (circular)" : null;
 }
 
 function describeLost(value: unknown): string | null {
-  if (typeof value === "number" && !isFinite(value)) return `is written as null (${value})`;
+  if (typeof value === "number" && !js.isFinite(value)) return `is written as null (${value})`;
   if (typeof value !== "object" || value === null) return null;
   const type = typeOf(value);
   if (type === null) return null;
   if (isTypedArray(value)) return `is written as an object of numbers (${type}): ${adviseOn(type)}`;
-  return keys(value).length > 0 ? null : `is written as {} (${type}): ${adviseOn(type)}`;
+  return js.keys(value).length > 0 ? null : `is written as {} (${type}): ${adviseOn(type)}`;
 }
 
 /** The runtime's own objects have a name, and keep what they hold out of JSON; null: one of plain members. */
 function typeOf(value: object): string | null {
   if (isNativeError(value)) return "Error";
   if (isRegExp(value)) return "RegExp";
-  const type: unknown = get(value, toStringTag);
+  const type: unknown = js.get(value, toStringTag);
   return typeof type === "string" ? cut(type) : null;
 }
 
@@ -133,7 +124,7 @@ const ITERATED = /^(?:Set|Generator|.* Iterator|.*Array)$/;
 function adviseOn(type: string): string {
   const advice = ADVICE[type];
   if (advice !== undefined) return advice;
-  return exec(ITERATED, type) === null
+  return js.exec(ITERATED, type) === null
     ? "give what is needed of it as texts, numbers, lists and objects"
     : "give Array.from() of it";
 }
@@ -161,19 +152,19 @@ function walk(on: Walk, value: unknown, path: string): string | null {
   on.visited += 1;
   const isObject = typeof value === "object" && value !== null;
   // JSON has what the method gives.
-  if (isObject && typeof get(value, "toJSON") === "function") return null;
+  if (isObject && typeof js.get(value, "toJSON") === "function") return null;
   const said = on.describe(value, on.above);
   if (said !== null) return `${path === "" ? "all of it" : `'${path}'`} ${said}`;
   return isObject && on.above.length < DEEPEST ? walkMembers(on, value, path) : null;
 }
 
 function walkMembers(on: Walk, value: object, path: string): string | null {
-  push(on.above, value);
-  const names = keys(value);
+  js.push(on.above, value);
+  const names = js.keys(value);
   for (let at = 0; at < names.length && on.visited < MOST_VISITED; at += 1) {
     const name = names[at] as string;
     // A getter would run once more.
-    const member: unknown = getOwnPropertyDescriptor(value, name)?.value;
+    const member: unknown = js.getOwnPropertyDescriptor(value, name)?.value;
     const found = walk(on, member, path === "" ? name : `${path}.${name}`);
     if (found !== null) return found;
   }

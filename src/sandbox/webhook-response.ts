@@ -1,18 +1,6 @@
 import { findTooDeep } from "../shared/json-text.ts";
 import { MAX_DEPTH } from "../shared/wire/protocol.ts";
-import {
-  TypeError,
-  create,
-  exec,
-  get,
-  isArray,
-  isInteger,
-  keys,
-  own,
-  push,
-  setPrototypeOf,
-  stringify,
-} from "../shared/intrinsics.ts";
+import * as js from "../shared/intrinsics.ts";
 import { fromHeaders } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { isResponse, shown } from "./text.ts";
@@ -26,21 +14,21 @@ import { toValueText } from "./value-text.ts";
 /** @throws {TypeError} naming the member that is wrong. */
 export function toResponse(given: unknown): string {
   if (typeof given !== "object" || given === null) {
-    throw new TypeError(`webhook_response takes {status, headers, body}, not ${shown(given)}`);
+    throw new js.TypeError(`webhook_response takes {status, headers, body}, not ${shown(given)}`);
   }
   if (isResponse(given)) {
-    throw new TypeError(
+    throw new js.TypeError(
       "webhook_response takes {status, headers, body}, not a Response: a fetch handler answers with one",
     );
   }
-  const status = toStatus(own(given, "status"));
-  return toText(status, toHeaders(own(given, "headers")), toBody(own(given, "body")));
+  const status = toStatus(js.own(given, "status"));
+  return toText(status, toHeaders(js.own(given, "headers")), toBody(js.own(given, "body")));
 }
 
 /** @throws {TypeError} where the body is no string. */
 export function toHtmlResponse(body: unknown): string {
   if (typeof body !== "string") {
-    throw new TypeError(`webhook_html_response takes a string, not ${shown(body)}`);
+    throw new js.TypeError(`webhook_html_response takes a string, not ${shown(body)}`);
   }
   return toText(200, typed("text/html; charset=utf-8"), body);
 }
@@ -55,7 +43,7 @@ export function toJsonResponse(value: unknown, log: Pick<FlowLog, "write">): str
 /** @throws {TypeError} where JSON text nests too deep for others to read. */
 export function requireShallow(what: string, text: string): void {
   if (findTooDeep(text, MAX_DEPTH) >= 0)
-    throw new TypeError(`The flow's ${what} nests deeper than ${MAX_DEPTH} levels`);
+    throw new js.TypeError(`The flow's ${what} nests deeper than ${MAX_DEPTH} levels`);
 }
 
 /**
@@ -63,7 +51,7 @@ export function requireShallow(what: string, text: string): void {
  * @param headers without a prototype
  */
 function toText(status: number, headers: object, body: string): string {
-  return `{"status":${status},"headers":${stringify(headers)},"body":${stringify(body)}}`;
+  return `{"status":${status},"headers":${js.stringify(headers)},"body":${js.stringify(body)}}`;
 }
 
 function typed(type: string): object {
@@ -71,9 +59,9 @@ function typed(type: string): object {
 }
 
 function toStatus(status: unknown): number {
-  if (typeof status === "number" && isInteger(status) && status >= 200 && status <= 599)
+  if (typeof status === "number" && js.isInteger(status) && status >= 200 && status <= 599)
     return status;
-  throw new TypeError(
+  throw new js.TypeError(
     `webhook_response takes an integer from 200 to 599 as status, not ${shown(status)}`,
   );
 }
@@ -82,26 +70,26 @@ const { iterator, toStringTag } = Symbol;
 const { isView } = ArrayBuffer;
 
 function toHeaders(given: unknown): Record<string, string | string[]> {
-  const copy: Record<string, string | string[]> = create(null);
+  const copy: Record<string, string | string[]> = js.create(null);
   if (given === undefined || given === null) return copy;
-  if (typeof given !== "object" || isArray(given)) {
-    throw new TypeError(
+  if (typeof given !== "object" || js.isArray(given)) {
+    throw new js.TypeError(
       `webhook_response takes an object of strings as headers, not ${shown(given)}`,
     );
   }
   // By its tag: to ask for the class would load it for all that have none.
-  const isHeaders = get(given, toStringTag) === "Headers";
-  if (!isHeaders && get(given, iterator) !== undefined) {
-    throw new TypeError(
+  const isHeaders = js.get(given, toStringTag) === "Headers";
+  if (!isHeaders && js.get(given, iterator) !== undefined) {
+    throw new js.TypeError(
       "webhook_response takes an object of strings or Headers as headers, not a Map or another " +
         "iterable: Object.fromEntries makes an object of it",
     );
   }
   const headers = isHeaders ? fromHeaders(given as Headers) : given;
-  const names = keys(headers);
+  const names = js.keys(headers);
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at] as string;
-    copy[name] = toValue(name, get(headers, name));
+    copy[name] = toValue(name, js.get(headers, name));
   }
   return copy;
 }
@@ -111,13 +99,13 @@ const COOKIES = /^set-cookie$/i;
 /** Of cookies there may be a list: each is a header of its own. */
 function toValue(name: string, value: unknown): string | string[] {
   if (typeof value === "string") return value;
-  if (isArray(value) && exec(COOKIES, name) !== null) {
+  if (js.isArray(value) && js.exec(COOKIES, name) !== null) {
     // Without a prototype no list is asked for a `toJSON` of the flow's.
-    const copy = setPrototypeOf([], null) as string[];
+    const copy = js.setPrototypeOf([], null) as string[];
     for (let at = 0; at < value.length; at += 1) {
-      const cookie: unknown = get(value, `${at}`);
+      const cookie: unknown = js.get(value, `${at}`);
       if (typeof cookie !== "string") throw noText(name, `a list with ${shown(cookie)}`);
-      push(copy, cookie);
+      js.push(copy, cookie);
     }
     return copy;
   }
@@ -125,19 +113,19 @@ function toValue(name: string, value: unknown): string | string[] {
 }
 
 function noText(name: string, found: string): TypeError {
-  return new TypeError(`webhook_response takes strings as headers; "${name}" is ${found}`);
+  return new js.TypeError(`webhook_response takes strings as headers; "${name}" is ${found}`);
 }
 
 function toBody(body: unknown): string {
   if (body === undefined || body === null) return "";
   if (typeof body === "string") return body;
-  if (isView(body) || (typeof body === "object" && get(body, toStringTag) === "ArrayBuffer")) {
-    throw new TypeError(
+  if (isView(body) || (typeof body === "object" && js.get(body, toStringTag) === "ArrayBuffer")) {
+    throw new js.TypeError(
       "webhook_response takes a string as body, not bytes: a fetch handler answers with them, " +
         "as new Response(bytes)",
     );
   }
-  throw new TypeError(
+  throw new js.TypeError(
     `webhook_response takes a string as body, not ${shown(body)}: webhook_json_response takes any value`,
   );
 }
