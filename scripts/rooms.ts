@@ -132,7 +132,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/line": { setup: ["connectLine", "openPort"] },
   "sandbox/line-text": {},
   "sandbox/descriptors": {
-    setup: ["guardDescriptors", "refuseForeign", "wrap", "pin"],
+    setup: ["guardDescriptors", "refuseForeign", "wrap"],
   },
   "sandbox/fetch-classes": {},
   "sandbox/fetch-flow": { web: ["Request", "Response", "Headers", "URL"] },
@@ -168,7 +168,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "shared/wire/ports": { setup: ["listen"] },
   "sandbox/plain-error": {},
   "sandbox/process-object": {
-    setup: ["replaceProcess", "makeSubstitute", "makeListening", "pinEmitter", "harden", "disable"],
+    setup: ["replaceProcess", "makeSubstitute", "makeListening", "pinEmitter", "harden"],
   },
   "sandbox/realm": {},
   "sandbox/shared-objects": {

@@ -2,21 +2,14 @@ import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { SlotList } from "./slot-list.ts";
-import type {
-  Ending,
-  FlowSpec,
-  LogLine,
-  OperationAnswer,
-  OperationRequest,
-} from "../../shared/wire/protocol.ts";
+import type { FlowSpec } from "../../shared/wire/protocol.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { ActiveExecution, ActiveExecutions } from "./active.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Changes } from "./changes.ts";
-import { openCrowdedReport } from "./crowded-report.ts";
 import { DuplicateLog } from "./duplicate-log.ts";
-import { findPlace } from "../../shared/error-place.ts";
-import { ExecutionRun, type RunEvents } from "./execution-run.ts";
+import { openRareLine } from "../../shared/rare-line.ts";
+import { ExecutionRun, type RunDeps } from "./execution-run.ts";
 import { requireCarried, toJob, type Input } from "./input.ts";
 import { Elsewhere } from "./elsewhere.ts";
 import { Endings, type EndingsOptions } from "./endings.ts";
@@ -25,7 +18,6 @@ import { HeldBack } from "./held-back.ts";
 import { Journal } from "./journal.ts";
 import { KeptInputs } from "./kept-inputs.ts";
 import { NodeShare } from "./node-share.ts";
-import type { Onlooker } from "./onlooker.ts";
 import { decide, type Outcome } from "./outcome.ts";
 import { Overflow } from "./overflow.ts";
 import { QueueRoom } from "./queue-room.ts";
@@ -39,13 +31,10 @@ import { refuseBusy, type LimitedWebhook } from "./webhook-queue.ts";
 import { isBusy } from "../store/store-error.ts";
 
 export interface ExecutionsOptions
-  extends Omit<SchedulerOptions, "defer" | "record" | "onCrowded">, EndingsOptions {
-  /** Answers an operation that a flow asked for. Never rejects. */
-  readonly operate: (
-    execution: ActiveExecution,
-    request: OperationRequest,
-  ) => Promise<OperationAnswer>;
-  readonly onlooker: Onlooker | null;
+  extends
+    Omit<SchedulerOptions, "defer" | "record" | "onCrowded">,
+    EndingsOptions,
+    Pick<RunDeps, "operate" | "onlooker"> {
   /** null: there are no other nodes. */
   readonly lease: HeldLease | null;
   readonly maxQueued: number;
@@ -56,11 +45,14 @@ export interface ExecutionsOptions
 /** How long a stop waits for what the store or a thread cannot do just now. */
 const WAIT_MS = 1000;
 
+/** How often it is said that calls wait for starts of threads, in milliseconds. */
+const CROWDED_MS = 600_000;
+
 /** Until when `start` waits: for a caller who sees nothing before the ending, the disk may come later. */
 export type Recorded = "written" | "synced";
 
 /** The life of executions: recorded, run, ended; see status.ts for the states. */
-export class Executions implements RunEvents {
+export class Executions {
   readonly #options: ExecutionsOptions;
   readonly #journal: Journal;
   readonly #scheduler: Scheduler;
@@ -82,6 +74,7 @@ export class Executions implements RunEvents {
   readonly #room: QueueRoom;
   readonly #replacements: Replacements;
   readonly #removals: Removals;
+  readonly #runDeps: RunDeps;
   /** null: there are no other nodes. */
   readonly #heldBack: HeldBack | null;
   /** The service stops soon, and takes nothing that others can have. */
@@ -92,6 +85,7 @@ export class Executions implements RunEvents {
     const { store, log } = options;
     const { node } = store;
     const active = this.#active;
+    const tellCrowded = openRareLine(log, "warn", CROWDED_MS);
     const journal = new Journal(store, log);
     this.#journal = journal;
     this.changes = journal.changes;
@@ -106,7 +100,7 @@ export class Executions implements RunEvents {
     });
     this.#scheduler = new Scheduler({
       ...options,
-      onCrowded: openCrowdedReport(log, options.warmThreads),
+      onCrowded: () => tellCrowded({}, toCrowdedMessage(options.warmThreads)),
       defer: (act) => store.ledger.beforeWrite(act),
       record: (runs, handOver) => handover.record(runs, handOver),
     });
@@ -132,6 +126,7 @@ export class Executions implements RunEvents {
     this.#replacements = new Replacements(withRemovals);
     this.share = new NodeShare(withRemovals);
     this.#overflow = new Overflow(node, this.share);
+    this.#runDeps = { ...withRemovals, onQueued: () => this.#overflow.queued() };
     this.#heldBack = node === null ? null : new HeldBack({ ...parts, node });
     const handover = new Handover({ ...withRemovals, heldBack: this.#heldBack });
   }
@@ -345,37 +340,6 @@ export class Executions implements RunEvents {
     for (const listener of listeners) listener();
   }
 
-  returned(execution: ActiveExecution): void {
-    const isWaiting = (): boolean => (execution.run?.link ?? null) !== null;
-    execution.startedAt = null;
-    execution.queue?.returned(execution);
-    this.#journal.wait(execution, isWaiting);
-    this.#overflow.queued();
-  }
-
-  ended(execution: ActiveExecution, ending: Ending): void {
-    // Lost with the service itself: the next start ends it as interrupted.
-    if (this.#journal.isStopped) return;
-    this.#removals.leaveRun(execution);
-    this.#endings.conclude(execution, ending);
-  }
-
-  expired(execution: ActiveExecution): void {
-    const message = `It ran longer than its limit of ${execution.timeoutMs / 1000} s`;
-    this.#removals.cutShort(execution, "ENDED_TIMEOUT", message);
-  }
-
-  log(execution: ActiveExecution, lines: readonly LogLine[]): void {
-    if (execution.isElsewhere) return;
-    execution.place = findPlace(lines) ?? execution.place;
-    this.#journal.addLog(execution.id, lines);
-    this.#options.onlooker?.logged(execution, lines);
-  }
-
-  operate(execution: ActiveExecution, request: OperationRequest): Promise<OperationAnswer> {
-    return this.#options.operate(execution, request);
-  }
-
   #enqueue(execution: ActiveExecution, flow: RunnableFlow | undefined, input: Input | null): void {
     this.#active.add(execution);
     const { spec, row } = execution;
@@ -384,7 +348,7 @@ export class Executions implements RunEvents {
       return this.#endings.write(execution, decide(execution.id, "ENDED_ERROR", message));
     }
     const job = input === null ? null : toJob(row, input, this.#options.baseUrl);
-    const run = new ExecutionRun(execution, spec, this, job);
+    const run = new ExecutionRun(execution, spec, this.#runDeps, job);
     execution.run = run;
     execution.queue = this.#queues.find(row.webhook_id);
     if (execution.queue === null) this.#scheduler.enqueue(run);
@@ -402,6 +366,13 @@ function toMissingMessage(
   if (flow === undefined) return `Flow "${name}" is not in the plugins folder`;
   if (isForAuthor && flow.error) return `Flow "${name}" is broken: ${flow.error.message}`;
   return `Flow "${name}" is broken, and no version of it serves`;
+}
+
+function toCrowdedMessage(warmThreads: number): string {
+  return (
+    `More flows are in use at once than WARM_THREADS (${warmThreads}) keeps threads for: calls wait ` +
+    "until a thread of their flow has started. Set it to as many as are in use"
+  );
 }
 
 /** What is resolved within a time; undefined where that is over. */

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { peerOf, type ProxyTrust } from "../access/client-address.ts";
 import { networkOf } from "../access/network.ts";
 import type { Log } from "../../shared/log.ts";
-import { openRareLine } from "./rare-line.ts";
+import { openRareLine } from "../../shared/rare-line.ts";
 
 /** Open at the same time; waiting callers hold one each. Further ones are closed at once. */
 const MOST = 16_384;

@@ -16,7 +16,7 @@ import { toLogText, type Log } from "../../shared/log.ts";
 import { createApp, respondInternal, sendInternal, type AppDeps } from "./app.ts";
 import { mostConnections, shareConnections, type OpenConnections } from "./connections.ts";
 import { lingerUnread } from "./linger.ts";
-import { openRareLine } from "./rare-line.ts";
+import { openRareLine } from "../../shared/rare-line.ts";
 import { refuseTarget } from "./request-target.ts";
 import { boundUnread } from "./unread-answers.ts";
 import { closeSilent } from "./silent.ts";
