@@ -34,7 +34,9 @@ export function guardDescriptors(fileHandle: object | null): void {
   wrap(functions, "openSync", (plain) => notingResult(plain, own));
   wrap(functions, "open", (plain) => openLater(plain, functions["openSync"] as AnyFunction));
   wrap(functions, "readFile", (plain) => readLater(plain, own));
-  for (const name of ["open", "openSync"]) pin(functions, name);
+  // The runtime's own functions open by what stands here, and trust the descriptor.
+  for (const name of ["open", "openSync"])
+    Object.defineProperty(functions, name, { configurable: false, writable: false });
   if (fileHandle !== null) guardFileHandles(fileHandle);
   // In JavaScript they look at each part of a path: one without asking for the permission, the
   // other so that it is refused the folders above those that were granted.
@@ -137,9 +139,4 @@ function wrap(
   const wrapped = wrapper(plain);
   Object.defineProperties(wrapped, Object.getOwnPropertyDescriptors(plain));
   functions[name] = wrapped;
-}
-
-/** The runtime's own functions open by what stands here, and trust the descriptor. */
-function pin(functions: Record<string, AnyFunction>, name: string): void {
-  Object.defineProperty(functions, name, { configurable: false, writable: false });
 }

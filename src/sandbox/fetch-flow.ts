@@ -49,15 +49,13 @@ export function toRequest(job: Job, input: unknown, signal: AbortSignal): Reques
 function toHeaders(given: unknown): Headers {
   const headers = new Headers();
   if (typeof given !== "object" || given === null) return headers;
-  const names = js.keys(given);
-  for (let at = 0; at < names.length; at += 1) {
-    const name = names[at] as string;
+  js.each(js.keys(given), (name) => {
     try {
       headers.append(name, js.String(js.get(given, name)));
     } catch {
       // What HTTP let in and the Headers class does not take is left out.
     }
-  }
+  });
   return headers;
 }
 

@@ -27,12 +27,11 @@ const REPLACED = {
 
 /** Freezes what does not stay open. */
 export function freezeAll(shared: readonly Shared[]): void {
-  for (let at = 0; at < shared.length; at += 1) {
-    const { name, object, isOpen } = shared[at] as Shared;
-    if (isOpen) continue;
+  js.each(shared, ({ name, object, isOpen }) => {
+    if (isOpen) return;
     const replaced = REPLACED[name];
     if (js.endsWith(name, "Error.prototype")) pin(object);
     else if (replaced !== undefined) pin(object, replaced);
     js.freeze(object);
-  }
+  });
 }

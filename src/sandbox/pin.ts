@@ -5,12 +5,11 @@ import * as js from "../shared/intrinsics.ts";
  * have its own in their place: `error.name = ...` goes on.
  */
 export function pin(holder: object, names: readonly PropertyKey[] = js.ownKeys(holder)): void {
-  for (let at = 0; at < names.length; at += 1) {
-    const name = names[at] as PropertyKey;
+  js.each(names, (name) => {
     const found = js.getOwnPropertyDescriptor(holder, name);
-    if (found?.writable !== true || found.configurable !== true) continue;
+    if (found?.writable !== true || found.configurable !== true) return;
     const { value } = found as { readonly value: unknown };
-    if (typeof value !== "function" && typeof value !== "string") continue;
+    if (typeof value !== "function" && typeof value !== "string") return;
     const get = (): unknown => value;
     // By this, packages see that it stands for a plain member (get-intrinsic, as SES has it).
     js.defineProperty(get, "originalValue", { __proto__: null, value } as PropertyDescriptor);
@@ -20,7 +19,7 @@ export function pin(holder: object, names: readonly PropertyKey[] = js.ownKeys(h
     };
     const pinned = { __proto__: null, get, set, configurable: false };
     js.defineProperty(holder, name, pinned as PropertyDescriptor);
-  }
+  });
 }
 
 /** As an assignment does where nothing is inherited, whatever a flow has made all objects inherit. */

@@ -30,16 +30,14 @@ function copyError(error: Error, copies: Copies): Error {
   const copy = new js.Error();
   js.mapSet(copies, error, copy);
   js.setPrototypeOf(copy, js.getPrototypeOf(error));
-  const names = js.ownKeys(error);
-  for (let at = 0; at < names.length; at += 1) {
-    const name = names[at] as PropertyKey;
+  js.each(js.ownKeys(error), (name) => {
     // Defined below: one that is frozen could not be defined again.
-    if (name === "stack") continue;
+    if (name === "stack") return;
     const found = js.getOwnPropertyDescriptor(error, name) as PropertyDescriptor;
     js.setPrototypeOf(found, null);
     if ("value" in found) found.value = toPlain(found.value, copies);
     js.defineProperty(copy, name, found);
-  }
+  });
   // The runtime makes it when it is first read.
   const stack = { __proto__: null, value: stackOf(error), configurable: true };
   js.defineProperty(copy, "stack", stack as PropertyDescriptor);

@@ -132,11 +132,9 @@ function makeStream(real: object, print: (text: string) => void): object {
  */
 function makeHooks(real: object): Record<symbol, () => void> {
   const hooks: Record<symbol, () => void> = {};
-  const names = js.ownKeys(js.getPrototypeOf(real) as object);
-  for (let at = 0; at < names.length; at += 1) {
-    const name = names[at];
+  js.each(js.ownKeys(js.getPrototypeOf(real) as object), (name) => {
     if (typeof name === "symbol") hooks[name] = () => {};
-  }
+  });
   return hooks;
 }
 

@@ -61,10 +61,9 @@ export class Realm {
     lockAccessors(shared.globals);
     js.push(this.#holders, toHolder("globalThis", GLOBAL));
     const { all } = shared;
-    for (let at = 0; at < all.length; at += 1) {
-      const { name, object, isOpen } = all[at] as Shared;
+    js.each(all, ({ name, object, isOpen }) => {
       if (isOpen) js.push(this.#holders, toHolder(name, object));
-    }
+    });
     freezeAll(all);
   }
 
@@ -115,22 +114,20 @@ export class Realm {
 function lockValues(keys: readonly PropertyKey[]): void {
   // Deno puts some of its own in their place when they are first used: they are compared.
   if (js.IS_DENO) return;
-  for (let at = 0; at < keys.length; at += 1) {
-    const key = keys[at] as PropertyKey;
+  js.each(keys, (key) => {
     const found = findOpen(key);
-    if (found === null || !js.hasOwn(found, "value")) continue;
+    if (found === null || !js.hasOwn(found, "value")) return;
     lock(key, found, { value: found.value as unknown, writable: false });
-  }
+  });
 }
 
 /** As lockValues; what is made when it is used stays. */
 function lockAccessors(keys: readonly PropertyKey[]): void {
-  for (let at = 0; at < keys.length; at += 1) {
-    const key = keys[at] as PropertyKey;
+  js.each(keys, (key) => {
     const found = findOpen(key);
-    if (found === null || js.hasOwn(found, "value") || !isReplaceable(key, found.set)) continue;
+    if (found === null || js.hasOwn(found, "value") || !isReplaceable(key, found.set)) return;
     lock(key, found, { get: found.get, set: undefined });
-  }
+  });
 }
 
 function lock(key: PropertyKey, { enumerable }: PropertyDescriptor, held: object): void {
@@ -155,12 +152,11 @@ function isReplaceable(key: PropertyKey, set: unknown): boolean {
 function areMade(classes: readonly Shared[]): boolean {
   if (!hasFetchClasses()) return false;
   let made = 0;
-  for (let at = 0; at < classes.length; at += 1) {
-    const { name, object } = classes[at] as Shared;
+  js.each(classes, ({ name, object }) => {
     const tag = js.getOwnPropertyDescriptor(object, toStringTag)?.value as unknown;
     if (js.endsWith(name, ".prototype") && tag === js.slice(name, 0, -".prototype".length))
       made += 1;
-  }
+  });
   return made === FETCH_CLASSES.length;
 }
 
@@ -174,16 +170,15 @@ function toHolder(name: string, object: object): Holder {
   const values: unknown[] = [];
   const plainKeys: PropertyKey[] = [];
   const plainValues: unknown[] = [];
-  for (let at = 0; at < keys.length; at += 1) {
-    const key = keys[at] as PropertyKey;
+  js.each(keys, (key) => {
     const found = isUnmade(object, key) ? undefined : js.getOwnPropertyDescriptor(object, key);
     // Classes of the web are made when they are first asked for.
     const isLazy = object === GLOBAL && (found === undefined || found.get !== undefined);
     js.push(values, isLazy ? LAZY : valueOf(found));
-    if (found === undefined || !isPlain(found)) continue;
+    if (found === undefined || !isPlain(found)) return;
     js.push(plainKeys, key);
     js.push(plainValues, found.value);
-  }
+  });
   const isListed = keys.length > MANY;
   return {
     name,

@@ -22,11 +22,10 @@ export function keepBeside(
 ): unknown {
   if (!isPlain(made) || !isPlain(request) || !isRequest(made, request, named)) return made;
   const whole: Record<string, unknown> = { ...made };
-  for (let at = 0; at < BESIDE.length; at += 1) {
-    const name = BESIDE[at] as string;
-    if (js.hasOwn(whole, name) || !js.hasOwn(request, name) || has(named, name)) continue;
+  js.each(BESIDE, (name) => {
+    if (js.hasOwn(whole, name) || !js.hasOwn(request, name) || has(named, name)) return;
     whole[name] = request[name];
-  }
+  });
   return whole;
 }
 
@@ -36,8 +35,7 @@ export function keepBeside(
  */
 export function fillRequest(input: unknown): unknown {
   if (!isPlain(input) || !js.hasOwn(input, "json") || isWhole(input)) return input;
-  const own = js.keys(input);
-  for (let at = 0; at < own.length; at += 1) if (!isMember(own[at] as string)) return input;
+  if (!js.every(js.keys(input), isMember)) return input;
   const headers = { "content-type": "application/json" };
   return { method: "POST", path: null, headers, query: {}, ...input };
 }
@@ -56,22 +54,15 @@ export function adviseOnBody(name: string | undefined, request: unknown): string
 }
 
 function isWhole(input: object): boolean {
-  for (let at = 0; at < ALWAYS.length; at += 1)
-    if (!js.hasOwn(input, ALWAYS[at] as string)) return false;
-  return true;
+  return js.every(ALWAYS, (name) => js.hasOwn(input, name));
 }
 
 /** Whether it has members of a request alone, and all those of this one that the schema names. */
 function isRequest(made: object, request: object, named: readonly string[] | null): boolean {
   const own = js.keys(made);
-  for (let at = 0; at < own.length; at += 1)
-    if (!has(named, own[at]) && !isMember(own[at] as string)) return false;
+  if (!js.every(own, (name) => has(named, name) || isMember(name))) return false;
   if (named === null) return own.length > 0;
-  for (let at = 0; at < named.length; at += 1) {
-    const name = named[at] as string;
-    if (js.hasOwn(request, name) && !js.hasOwn(made, name)) return false;
-  }
-  return true;
+  return js.every(named, (name) => !js.hasOwn(request, name) || js.hasOwn(made, name));
 }
 
 function isMember(name: string): boolean {
@@ -94,10 +85,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
  */
 export function makesWhole(schema: unknown): boolean {
   const pipe = memberOf(schema, "pipe");
-  if (js.isArray(pipe)) {
-    for (let at = 0; at < pipe.length; at += 1) if (isChange(pipe[at])) return true;
-    return false;
-  }
+  if (js.isArray(pipe)) return js.some(pipe, isChange);
   const definition = memberOf(memberOf(schema, "_zod"), "def");
   if (memberOf(definition, "type") !== "pipe") return false;
   const after = memberOf(memberOf(memberOf(definition, "out"), "_zod"), "def");

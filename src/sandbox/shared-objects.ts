@@ -39,8 +39,7 @@ export class SharedObjects {
   addFetch(): void {
     if (this.#hasFetch) return;
     this.#hasFetch = true;
-    const classes = findFetchClasses();
-    for (let at = 0; at < classes.length; at += 1) js.push(this.all, classes[at] as Shared);
+    js.each(findFetchClasses(), (one) => js.push(this.all, one));
   }
 }
 
@@ -73,15 +72,14 @@ function findShared(): Shared[] {
 
 export function findFetchClasses(): readonly Shared[] {
   const classes: Shared[] = [];
-  for (let at = 0; at < FETCH_CLASSES.length; at += 1) {
-    const name = FETCH_CLASSES[at] as string;
+  js.each(FETCH_CLASSES, (name) => {
     const object: unknown = js.getOwnPropertyDescriptor(GLOBAL, name)?.value;
-    if (!js.isObject(object)) continue;
+    if (!js.isObject(object)) return;
     js.push(classes, { name, object, isOpen: false });
     const prototype: unknown = js.getOwnPropertyDescriptor(object, "prototype")?.value;
     if (js.isObject(prototype))
       js.push(classes, { name: `${name}.prototype`, object: prototype, isOpen: false });
-  }
+  });
   return classes;
 }
 

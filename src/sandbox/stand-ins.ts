@@ -157,16 +157,12 @@ function whyOf(need: Need): string {
 function toObject(name: string): string {
   const { data = {}, texts = {}, promises, asyncPrefix } = MORE[name] ?? {};
   let members = promises === undefined ? "" : `promises: ${toObject(promises)},`;
-  const plain = js.keys(data);
-  for (let at = 0; at < plain.length; at += 1) {
-    const key = plain[at] as string;
+  js.each(js.keys(data), (key) => {
     members += `${key}: Object.freeze(${js.stringify(data[key])}),`;
-  }
-  const others = js.keys(texts);
-  for (let at = 0; at < others.length; at += 1) {
-    const key = others[at] as string;
+  });
+  js.each(js.keys(texts), (key) => {
     members += `${key}: ${texts[key]},`;
-  }
+  });
   const prefix = asyncPrefix ?? `${name}.`;
   const isAsync = asyncPrefix !== undefined;
   return `standIn(${js.stringify(prefix)}, ${js.stringify(FUNCTIONS[name])}, ${isAsync}, { ${members} })`;

@@ -86,11 +86,9 @@ function toHeaders(given: unknown): Record<string, string | string[]> {
     );
   }
   const headers = isHeaders ? fromHeaders(given as Headers) : given;
-  const names = js.keys(headers);
-  for (let at = 0; at < names.length; at += 1) {
-    const name = names[at] as string;
+  js.each(js.keys(headers), (name) => {
     copy[name] = toValue(name, js.get(headers, name));
-  }
+  });
   return copy;
 }
 

@@ -85,6 +85,14 @@ export const find = uncurry(Array.prototype.find) as <Item>(
   list: readonly Item[],
   isMeant: (item: Item) => boolean,
 ) => Item | undefined;
+export const each = uncurry(Array.prototype.forEach) as <Item>(
+  list: readonly Item[],
+  act: (item: Item) => void,
+) => void;
+export const every = uncurry(Array.prototype.every) as <Item>(
+  list: readonly Item[],
+  isMeant: (item: Item) => boolean,
+) => boolean;
 export const some = uncurry(Array.prototype.some) as <Item>(
   list: readonly Item[],
   isMeant: (item: Item) => boolean,

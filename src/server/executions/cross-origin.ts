@@ -22,16 +22,15 @@ export async function leaveOutCors(
   outcome: Outcome,
 ): Promise<Outcome> {
   const { response, warnings } = outcome;
-  if (webhook === null || response === null) return outcome;
+  if (webhook === null || response === null || !hasCors(outcome)) return outcome;
   // What cannot be read now is left out of the answer all the same.
   const row = await findWebhook(store, webhook).catch(() => undefined);
   if (row === undefined || row.id !== webhook_id || row.cors === null) return outcome;
-  const headers = Object.entries(response.headers);
-  const kept = Object.fromEntries(headers.filter(([name]) => !isOfCors(name)));
+  const all = Object.entries(response.headers);
+  const headers = Object.fromEntries(all.filter(([name]) => !isOfCors(name)));
   const left = Object.keys(response.headers).filter(isOfCors);
   const told = left.map(
     (name) => `Header "${name}" was left out of the response: the webhook has "cors"`,
   );
-  const warned = [...warnings, ...told];
-  return { ...outcome, response: { ...response, headers: kept }, warnings: warned };
+  return { ...outcome, response: { ...response, headers }, warnings: [...warnings, ...told] };
 }

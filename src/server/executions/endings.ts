@@ -121,11 +121,7 @@ export class Endings {
     judged: Outcome | null,
   ): Promise<void> {
     const outcome = judged ?? (await this.#judgeLarge(execution.id, ending));
-    const { store } = this.#deps;
-    this.write(
-      execution,
-      hasCors(outcome) ? await leaveOutCors(store, execution.row, outcome) : outcome,
-    );
+    this.write(execution, await leaveOutCors(this.#deps.store, execution.row, outcome));
   }
 
   #judgeLarge(id: string, ending: Ending): Promise<Outcome> {

@@ -6,16 +6,24 @@ import type {
   OperationAnswer,
   OperationRequest,
 } from "../../shared/wire/protocol.ts";
+import { findPlace } from "../../shared/error-place.ts";
 import type { Run, RunLink } from "../workers/worker.ts";
 import type { ActiveExecution } from "./active.ts";
+import type { Endings } from "./endings.ts";
+import type { Journal } from "./journal.ts";
+import type { Onlooker } from "./onlooker.ts";
+import type { Removals } from "./removals.ts";
 
-/** What becomes of a run, for who has its execution. */
-export interface RunEvents {
-  returned(execution: ActiveExecution): void;
-  ended(execution: ActiveExecution, ending: Ending): void;
-  expired(execution: ActiveExecution): void;
-  log(execution: ActiveExecution, lines: readonly LogLine[]): void;
+/** What the run of an execution changes. */
+export interface RunDeps {
+  readonly journal: Journal;
+  readonly removals: Removals;
+  readonly endings: Endings;
+  readonly onlooker: Onlooker | null;
+  /** Answers an operation that a flow asked for. Never rejects. */
   operate(execution: ActiveExecution, request: OperationRequest): Promise<OperationAnswer>;
+  /** It waits again. */
+  onQueued(): void;
 }
 
 /** The run of an execution. */
@@ -25,39 +33,53 @@ export class ExecutionRun implements Run {
   readonly spec: FlowSpec;
   readonly timeoutMs: number;
   readonly execution: ActiveExecution;
-  readonly #events: RunEvents;
+  readonly #deps: RunDeps;
   job: Job | null;
   abortReason: string | null = null;
   link: RunLink | null = null;
 
   /** @param job null: made of the record when its turn comes, so that a long queue costs little */
-  constructor(execution: ActiveExecution, spec: FlowSpec, events: RunEvents, job: Job | null) {
+  constructor(execution: ActiveExecution, spec: FlowSpec, deps: RunDeps, job: Job | null) {
     this.id = execution.id;
     this.flow = execution.flow;
     this.spec = spec;
     this.timeoutMs = execution.timeoutMs;
     this.execution = execution;
-    this.#events = events;
+    this.#deps = deps;
     this.job = job;
   }
 
   returned(): void {
-    this.#events.returned(this.execution);
+    const { execution } = this;
+    execution.startedAt = null;
+    execution.queue?.returned(execution);
+    const isWaiting = (): boolean => (execution.run?.link ?? null) !== null;
+    this.#deps.journal.wait(execution, isWaiting);
+    this.#deps.onQueued();
   }
 
   ended(ending: Ending): void {
-    this.#events.ended(this.execution, ending);
+    const { journal, removals, endings } = this.#deps;
+    // Lost with the service itself: the next start ends it as interrupted.
+    if (journal.isStopped) return;
+    removals.leaveRun(this.execution);
+    endings.conclude(this.execution, ending);
   }
 
   expired(): void {
-    this.#events.expired(this.execution);
+    const message = `It ran longer than its limit of ${this.timeoutMs / 1000} s`;
+    this.#deps.removals.cutShort(this.execution, "ENDED_TIMEOUT", message);
   }
 
   log(lines: readonly LogLine[]): void {
-    this.#events.log(this.execution, lines);
+    const { execution } = this;
+    if (execution.isElsewhere) return;
+    execution.place = findPlace(lines) ?? execution.place;
+    this.#deps.journal.addLog(this.id, lines);
+    this.#deps.onlooker?.logged(execution, lines);
   }
 
   operate(request: OperationRequest): Promise<OperationAnswer> {
-    return this.#events.operate(this.execution, request);
+    return this.#deps.operate(this.execution, request);
   }
 }

@@ -89,10 +89,8 @@ export class Journal {
       setTimeout(() => events.failed(), RETRY_MS).unref();
     };
     const isTogether = row !== null && row === this.#store.ledger.next;
-    const told = isTogether
-      ? { written: started, overtaken, heldBack, failed }
-      : { synced: started, overtaken, heldBack, failed };
-    this.#store.ledger.append(record, null, told);
+    const told = isTogether ? { written: started } : { synced: started };
+    this.#store.ledger.append(record, null, { ...told, overtaken, heldBack, failed });
   }
 
   /**

@@ -29,7 +29,6 @@ import {
   requireValue,
   type OperationLimits,
 } from "./operation-checks.ts";
-import type { StartRequest } from "./start-request.ts";
 import { isCheckedAtOnce, type ValueJob } from "./value.ts";
 
 /** What the operations of flows need (contract, section 5). */
@@ -122,7 +121,7 @@ export class Operations {
     // Its ending may have been decided meanwhile, and those that it started be looked for.
     if (execution.decided !== null) throw new OperationError("The execution has ended");
     countChild(execution, limits);
-    const child = await this.#startCounted(execution, {
+    const started = this.#options.executions.start({
       flowName,
       flow,
       webhook: null,
@@ -137,18 +136,13 @@ export class Operations {
       replay_of: null,
       isConnection: false,
     });
+    const child = await started.catch((error: unknown) => {
+      // One that was refused may be tried again.
+      execution.children -= 1;
+      throw error;
+    });
     if (!wait) return JSON.stringify(child.id);
     return toEndingText(await executions.endingOf(child, execution));
-  }
-
-  /** One that was refused may be tried again. */
-  async #startCounted(parent: ActiveExecution, request: StartRequest): Promise<ActiveExecution> {
-    try {
-      return await this.#options.executions.start(request);
-    } catch (error) {
-      parent.children -= 1;
-      throw error;
-    }
   }
 
   /** The flow of an execution, and those of the ones that wait for it, one for the other. */

@@ -158,17 +158,11 @@ export class Retention {
     const isAfterGap = earlier !== null && earlier < at - this.#longestGap();
     if (!isBehind && !isAfterGap) return;
     this.#watch.doubt();
-    const newestAt = toIso(isBehind ? newest : earlier);
-    if (isBehind)
-      this.#log.warn(
-        { newest_at: newestAt },
-        `The clock is behind what was written before; ${WAITING}`,
-      );
-    else
-      this.#log.info(
-        { newest_at: newestAt },
-        `Nothing was written for long, or the clock is ahead; ${WAITING}`,
-      );
+    const why = isBehind
+      ? "The clock is behind what was written before"
+      : "Nothing was written for long, or the clock is ahead";
+    const members = { newest_at: toIso(isBehind ? newest : earlier) };
+    this.#log[isBehind ? "warn" : "info"](members, `${why}; ${WAITING}`);
   }
 
   #longestGap(): number {
@@ -176,12 +170,8 @@ export class Retention {
   }
 
   async #deleteExpiredClaims(at: number): Promise<number> {
-    await this.#repeat(async () => {
-      const [deleted = 0] = await this.#store.commit([
-        deleteExpiredClaims(this.#store, at, CLAIMS_BATCH),
-      ]);
-      return deleted;
-    });
+    const unit = [deleteExpiredClaims(this.#store, at, CLAIMS_BATCH)];
+    await this.#repeat(async () => (await this.#store.commit(unit))[0] ?? 0);
     return 0;
   }
 
