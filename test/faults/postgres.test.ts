@@ -275,6 +275,40 @@ describe("store in PostgreSQL", () => {
     assert.doesNotMatch((await service.api("GET", "/audit")).text, /"made"/, "nor called failed");
   });
 
+  test("an entry of the audit that cannot be written at once follows", async () => {
+    const database = await server.createDatabase();
+    const own = new URL(database);
+    const client = new pg.Client(database);
+    await client.connect();
+    try {
+      const role = `audited_${process.pid}`;
+      await client.query(`create role ${role} login password 'audited'`);
+      await client.query(`grant all on schema public to ${role}`);
+      [own.username, own.password] = [role, "audited"];
+      await using service = await openTestService({
+        config: { DATABASE_URL: own.href },
+        flows: ["echo"],
+      });
+      await client.query("alter table audit owner to current_user");
+      const begun = Date.now();
+      const made = await service.api("POST", "/webhook", { name: "made", flow: "echo" });
+      assert.equal(made.status, 201, made.text);
+      const answered = Date.now();
+      assert.match(service.logs(), /"action":"webhook.create".*Cannot write an entry of the audit/);
+      await client.query(`alter table audit owner to ${role}`);
+      const [entry, ...more] = await poll("its entry", async () => {
+        const { text } = await service.api("GET", "/audit?action=webhook.create");
+        const { items } = JSON.parse(text) as { items: { target: string; at: string }[] };
+        return items.length > 0 ? items : null;
+      });
+      const at = new Date(entry?.at ?? 0).getTime();
+      assert.deepEqual([entry?.target, more], ["made", []]);
+      assert.ok(begun <= at && at <= answered, "of when it was done");
+    } finally {
+      await client.end();
+    }
+  });
+
   test("an ending at another node is told, however many have begun since", async () => {
     const shared = { FLOW_MAX_CONCURRENT: 4, DATA_KEY: "5e".repeat(32) };
     await using one = await openRecording(shared);

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { setTimeout } from "node:timers/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import type { GenericSchema } from "valibot";
@@ -9,7 +10,7 @@ import { discardBody } from "../request/body.ts";
 import { NO_HOST } from "../request/host.ts";
 import { RequestError, toProblem } from "../../shared/errors.ts";
 import { readTrace } from "../request/trace.ts";
-import { toRequestError } from "../store/store-error.ts";
+import { isPassing, toRequestError } from "../store/store-error.ts";
 import { readFor, type Reading } from "../store/reading.ts";
 import { requirePermission, requireStill } from "./access.ts";
 import type { Api } from "./api.ts";
@@ -76,9 +77,13 @@ async function serve(
     await entry.close(refused instanceof RequestError ? refused.code : "internal");
     throw error;
   });
+  const write = () => entry.close(String(answer.status), answer);
   // What is done is done: its caller is told so, whatever becomes of the entry.
-  await entry.close(String(answer.status), answer).catch((error: unknown) => {
+  const report = (error: unknown): void =>
     api.log.error({ action: route.action, err: error }, "Cannot write an entry of the audit");
+  await write().catch((error: unknown) => {
+    report(error);
+    if (isPassing(error)) writeLater(write).catch(report);
   });
   return answer;
 
@@ -96,6 +101,20 @@ async function serve(
     return await readFor(readingOf(route, principal, c.env.outgoing), () =>
       route.act(api, request as ApiRequest<never, never>),
     );
+  }
+}
+
+const AGAIN_MS = 5000;
+
+/** Once the store can, while the service lives; what was committed untold is there twice. */
+async function writeLater(write: () => Promise<void>): Promise<void> {
+  for (;;) {
+    await setTimeout(AGAIN_MS, undefined, { ref: false });
+    try {
+      return await write();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+    }
   }
 }
 

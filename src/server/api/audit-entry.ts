@@ -12,7 +12,7 @@ export interface AuditEntry {
   actor(principal: Principal | null): void;
   /** Names of the members that were given; never their values, which may be secrets. */
   given(body: unknown): void;
-  /** Resolves when the entry is committed. */
+  /** Resolves when the entry is committed; one that is closed again has the time of the first. */
   close(result: string, done?: Pick<Answer, "target" | "changes">): Promise<void>;
 }
 
@@ -37,6 +37,7 @@ export function openEntry(
   const [param] = Object.values(from.params);
   let named = param === undefined ? null : toResourceName(param);
   let loginName: string | null = null;
+  let at: number | null = null;
   return {
     actor(principal) {
       actor = principal;
@@ -53,9 +54,10 @@ export function openEntry(
       if (action === null) return;
       const isRefused = !result.startsWith("2");
       if (isRefused && actor === null && !auditRateLimit.admits()) return;
+      at ??= now();
       const target = actedOn ?? named ?? (await findKnown(store, loginName));
       const entry = {
-        at: now(),
+        at,
         user_id: actor?.user_id ?? null,
         user_name: actor?.user_name ?? null,
         address: from.address,
