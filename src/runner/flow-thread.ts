@@ -1,6 +1,14 @@
+import type { EventLoopUtilization } from "node:perf_hooks";
 import { receiveMessageOnPort, MessagePort, type Worker } from "node:worker_threads";
 import type { Piscina } from "piscina";
-import { countBegun, newClaims, recall } from "../shared/wire/claims.ts";
+import { IS_DENO } from "../shared/intrinsics.ts";
+import {
+  countBegun,
+  newClaims,
+  recall,
+  recallUnbegun,
+  UNBEGUN_ROUNDS,
+} from "../shared/wire/claims.ts";
 import { excessBytes } from "../shared/wire/forwarded.ts";
 import { listen } from "../shared/wire/ports.ts";
 import {
@@ -14,6 +22,10 @@ import { startThread } from "./threads.ts";
 
 /** A flow that got hold of its thread's port could fill it as fast as it is emptied. */
 const MOST_DRAINED = 10_000;
+
+/** One whose event loop rests less than a tenth of the time, so many times one after the other, has no rest. */
+const RESTLESS = 0.9;
+const RESTLESS_TIMES = 4;
 
 export interface FlowThreadOptions {
   /** By which the server knows it. */
@@ -41,6 +53,8 @@ export class FlowThread {
   #port: MessagePort | null = null;
   #error: unknown = null;
   #isEnding = false;
+  #load: EventLoopUtilization | undefined;
+  #restlessTimes = 0;
 
   constructor(options: FlowThreadOptions) {
     this.#options = options;
@@ -65,11 +79,30 @@ export class FlowThread {
     this.#port?.postMessage(text);
   }
 
-  /** What has not begun never will. */
-  recall(): void {
+  /** What has not begun never will. @param most unless null: not where more have begun */
+  recall(most: number | null): void {
+    if (most === null) return this.#recall();
+    if (this.#isEnding || !recallUnbegun(this.#claims, this.#round, most)) return;
+    this.#round += UNBEGUN_ROUNDS;
+    this.#options.tell({ type: "recalled", thread: this.#options.number, begun: most });
+    this.end();
+  }
+
+  #recall(): void {
     const begun = recall(this.#claims, this.#round);
     this.#round += 1;
     this.#options.tell({ type: "recalled", thread: this.#options.number, begun });
+  }
+
+  /** Measured since it was last asked; Deno does not tell: whether its event loop has had no rest for a while. */
+  isRestless(): boolean {
+    if (IS_DENO) return false;
+    const { performance } = this.#worker;
+    const load = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(load, this.#load);
+    this.#load = load;
+    this.#restlessTimes = utilization > RESTLESS ? this.#restlessTimes + 1 : 0;
+    return this.#restlessTimes >= RESTLESS_TIMES;
   }
 
   /** Terminates it. */
@@ -77,7 +110,7 @@ export class FlowThread {
     if (this.#isEnding) return;
     this.#isEnding = true;
     this.#drain();
-    this.recall();
+    this.#recall();
     // Where that fails the thread stays, and the server ends the runner.
     this.#piscina.destroy().catch(() => {});
   }

@@ -71,7 +71,7 @@ function tell(message: Exclude<ToRunner, { type: "setup" | "inspect" | "start" }
   const thread = threads.get(message.thread);
   if (thread === undefined) return;
   if (message.type === "forward") thread.forward(message.text);
-  else if (message.type === "recall") thread.recall();
+  else if (message.type === "recall") thread.recall(message.begun);
   else thread.end();
 }
 
@@ -115,7 +115,8 @@ function heartbeat(): void {
   if (heartbeats % HEARTBEATS_TO_LOAD === 0) native_load = Math.round(native.measureCores() * 100);
   heartbeats += 1;
   measure();
-  send({ type: "heartbeat", rss_bytes, native_wait_ms, native_load });
+  const restless = [...threads].flatMap(([number, thread]) => (thread.isRestless() ? number : []));
+  send({ type: "heartbeat", rss_bytes, native_wait_ms, native_load, restless });
   native.ask();
 }
 

@@ -10,6 +10,8 @@ export interface Thread {
   readonly worker: Worker;
   readonly aborted: string[];
   readonly isEnding: boolean;
+  /** What its runs left behind keeps it from beginning others. */
+  isHeld: boolean;
   /** @param ms that the run took, as the thread tells it */
   endCurrent(ms: number, condition?: Condition): void;
   exit(): void;
@@ -201,6 +203,7 @@ export class Machine {
     else if (type === "exit") thread?.exit();
     else if (type === "lose") thread?.lose();
     else if (type === "cut" && thread !== undefined) thread.isCut = true;
+    else if (type === "hold" && thread !== undefined) thread.isHeld = true;
     else if (type === "end") thread?.endCurrent(this.#options.ms ?? 1);
     else if (type === "fail") thread?.endCurrent(this.#options.ms ?? 1, "doubtful");
     else if (type === "stray") thread?.worker.stray();
@@ -263,6 +266,11 @@ class MadeUpThread implements Thread {
   #isOpen = false;
   /** What it is given from now on does not reach it. */
   isCut = false;
+  isHeld = false;
+  /** Its first job has begun. */
+  #isRunning = false;
+  /** It has begun one since it started. */
+  #isUsed = false;
   isEnding = false;
   isGone = false;
 
@@ -272,7 +280,8 @@ class MadeUpThread implements Thread {
     this.#isolation = spec.isolation;
     const line = {
       run: (jobs: readonly Job[]) => this.#take(jobs),
-      recall: () => this.#recall(),
+      recall: (begun: number | null) =>
+        begun === null ? this.#recall() : this.#recallUnbegun(begun),
       abort: (id: string) => void this.aborted.push(id),
       answer: () => {},
       end: () => {
@@ -285,13 +294,14 @@ class MadeUpThread implements Thread {
 
   get canEnd(): boolean {
     const [job] = this.#jobs;
-    return !this.isGone && job !== undefined && !this.#machine.isWaiting(job.id);
+    return !this.isGone && job !== undefined && this.#isRunning && !this.#machine.isWaiting(job.id);
   }
 
   endCurrent(ms: number, condition: Condition = "sound"): void {
     const job = this.#jobs[0];
-    if (this.isGone || job === undefined) return;
+    if (this.isGone || job === undefined || !this.#isRunning) return;
     this.#jobs.shift();
+    this.#isRunning = false;
     const isLast = this.#isolation === "execution";
     const ending: Ending = { ...failed(""), status: "ENDED_SUCCESS", status_message: null };
     if (!isLast && this.#jobs.length > 0) this.#begin();
@@ -327,6 +337,9 @@ class MadeUpThread implements Thread {
   }
 
   #begin(): void {
+    if (this.isHeld) return;
+    this.#isRunning = true;
+    this.#isUsed = true;
     this.#begun += 1;
     this.#isOpen = true;
     this.#machine.begun.push((this.#jobs[0] as Job).id);
@@ -334,10 +347,20 @@ class MadeUpThread implements Thread {
 
   /** What has begun stays, or may have; the answer comes later, as over a wire. */
   #recall(): void {
-    const begun = Math.max(1, this.#begun);
+    this.#tellRecalled(Math.max(1, this.#begun));
     this.#jobs = this.#jobs.slice(0, this.#isOpen && this.#jobs.length > 0 ? 1 : 0);
     this.#begun = 0;
     this.#isOpen = false;
+  }
+
+  /** Only where no more have begun, and not of one that is fresh. */
+  #recallUnbegun(begun: number): void {
+    if (this.isEnding || !this.#isUsed || this.#begun > begun) return;
+    this.#jobs = [];
+    this.#tellRecalled(begun);
+  }
+
+  #tellRecalled(begun: number): void {
     setImmediate(() => {
       if (!this.isGone) this.worker.recalled(begun);
     });

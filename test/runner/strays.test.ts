@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openLogFor, type LogEntry } from "../../src/shared/log.ts";
-import { STRAY } from "../../src/server/workers/stray-log.ts";
+import { HELD, STRAY } from "../../src/server/workers/stray-log.ts";
 import { openBench, until } from "./runners-fixture.ts";
 
 /** Code that a run does not await, and that fails after its end, changes no ending and is told. */
@@ -55,6 +55,37 @@ for (const [way, options] of Object.entries({
       assert.match(place ?? "", /^flow\.ts:[12]:\d+$/, name);
     }
   });
+
+for (const [way, options] of Object.entries({
+  "that is spoken to directly": {},
+  "that its runner speaks for": { sockets: null },
+})) {
+  const LOOPS = `let runs = 0;
+export default () => { if ((runs += 1) === 2) setImmediate(() => { for (;;); }); return runs; };`;
+
+  test(`a thread ${way} ends when it is busy without a run`, async () => {
+    const { bench, strays } = await openStrays(options);
+    await using _ = bench;
+    const spec = bench.flow(LOOPS);
+    assert.equal((await bench.run(spec)).output_value, "1");
+    assert.equal((await bench.run(spec)).output_value, "2");
+    await until(() => strays.length > 0);
+    assert.deepEqual([strays[0]?.msg, strays.length], [HELD, 1]);
+    await until(() => bench.runners.status().runners.every(({ threads }) => threads === 0));
+    assert.equal(bench.runners.status().restarts, 0);
+  });
+
+  test(`what a thread ${way} does not begin runs in another, once`, async () => {
+    const { bench, strays } = await openStrays(options);
+    await using _ = bench;
+    const spec = bench.flow(LOOPS);
+    assert.equal((await bench.run(spec)).output_value, "1");
+    assert.equal((await bench.run(spec)).output_value, "2");
+    const { status, output_value } = await bench.run(spec);
+    assert.deepEqual([status, output_value], ["ENDED_SUCCESS", "1"]);
+    assert.deepEqual([strays[0]?.msg, strays.length], [HELD, 1]);
+  });
+}
 
 test("what the engine calls for an earlier run costs a later one nothing", async () => {
   const { bench, strays } = await openStrays();

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { claim, countBegun, newClaims, recall } from "../../src/shared/wire/claims.ts";
+import {
+  claim,
+  countBegun,
+  newClaims,
+  recall,
+  recallUnbegun,
+} from "../../src/shared/wire/claims.ts";
 
 /** What a thread has begun, and what was recalled from it. */
 
@@ -19,6 +25,29 @@ test("the first of a round begins though it was recalled", () => {
   assert.equal(recall(claims, 0), 1);
   assert.equal(claim(claims, 0, 0), true);
   assert.equal(claim(claims, 0, 1), false);
+});
+
+test("where no more have begun the first comes back too, and never begins", () => {
+  const claims = newClaims();
+  assert.equal(recallUnbegun(claims, 0, 0), false, "it may be slow to start");
+  assert.ok(claim(claims, 0, 0));
+  assert.equal(recallUnbegun(claims, 0, 0), false, "it has begun");
+  assert.equal(recall(claims, 0), 1);
+  assert.equal(recallUnbegun(claims, 1, 0), true);
+  assert.deepEqual([claim(claims, 1, 0), claim(claims, 1, 1)], [false, false]);
+  recall(claims, 3);
+  assert.equal(claim(claims, 1, 0), false, "whatever else is recalled until it has ended");
+});
+
+test("either a run begins or it is recalled", () => {
+  for (const isFirst of [true, false]) {
+    const claims = newClaims();
+    assert.ok(claim(claims, 0, 0));
+    const begins = () => claim(claims, 0, 1);
+    const comesBack = () => recallUnbegun(claims, 0, 1);
+    const told = isFirst ? [begins(), comesBack()] : [comesBack(), begins()];
+    assert.deepEqual(told, [true, false]);
+  }
 });
 
 test("as many as a thread may have are counted, in as many rounds", () => {

@@ -1,4 +1,4 @@
-import type { Run, Worker } from "../workers/worker.ts";
+import { HELD_MS, type Run, type Worker } from "../workers/worker.ts";
 import type { Clock } from "./scheduler-clock.ts";
 
 /** What stands behind a run that takes longer than this goes to another thread. */
@@ -15,7 +15,8 @@ export interface DeadlinesOptions {
 
 /**
  * The time limits of what has a thread: a run's own, which begins when it begins; the grace of one
- * that was told to end, after which its thread is ended; and the patience of what stands behind.
+ * that was told to end, after which its thread is ended; and the patience of what stands behind, or has
+ * not begun.
  */
 export class Deadlines {
   readonly #options: DeadlinesOptions;
@@ -30,7 +31,8 @@ export class Deadlines {
   /** Runs were handed over to a worker. */
   watch(worker: Worker): void {
     const { since, length, current } = worker;
-    if (current !== null) this.#checkBy(since + (length > 1 ? STALL_MS : current.timeoutMs));
+    if (current === null) return;
+    this.#checkBy(since + (length > 1 ? STALL_MS : Math.min(HELD_MS, current.timeoutMs)));
   }
 
   /** Tells the current run of a worker to end; what stands behind it does not wait for that. */
@@ -72,14 +74,23 @@ export class Deadlines {
     }
     if (took >= run.timeoutMs) this.#expireSoon(worker, run);
     if (took >= STALL_MS && worker.length > 1) this.#recallSoon(worker, run);
+    if (took >= HELD_MS) this.#recallUnbegunSoon(worker, run);
     const soon = now + STALL_MS;
-    this.#checkBy(worker.length > 1 ? soon : Math.max(worker.since + run.timeoutMs, soon));
+    const dueMs = took < HELD_MS ? Math.min(HELD_MS, run.timeoutMs) : run.timeoutMs;
+    this.#checkBy(worker.length > 1 ? soon : Math.max(worker.since + dueMs, soon));
   }
 
   /** As `#recallSoon`: it may have ended in time. */
   #expireSoon(worker: Worker, run: Run): void {
     this.#options.clock.soon(() => {
       if (worker.current === run && !worker.isEnding) run.expired();
+    });
+  }
+
+  /** As `#recallSoon`. */
+  #recallUnbegunSoon(worker: Worker, run: Run): void {
+    this.#options.clock.soon(() => {
+      if (worker.current === run) worker.recallUnbegun();
     });
   }
 

@@ -1,6 +1,11 @@
 import type { Run, Worker } from "../workers/worker.ts";
 import type { FlowQueues } from "./flow-queues.ts";
 
+type Loan = readonly [lender: Worker, run: Run];
+
+/** It is asked for at each turn. */
+const NONE: readonly Loan[] = [];
+
 /** Workers whose run waits for others, which may have its slot: one at a time. */
 export class Lenders {
   readonly #flows: FlowQueues;
@@ -20,16 +25,17 @@ export class Lenders {
     return () => worker.awaited.delete(awaited);
   }
 
-  /** Those that can lend, each with the next run that it is waiting for and that has no thread. */
-  *[Symbol.iterator](): Generator<[Worker, Run]> {
-    for (const worker of this.#workers) {
-      if (!worker.isWaiting) this.#workers.delete(worker);
-      if (!worker.isWaiting || worker.borrower !== null) continue;
-      for (const run of worker.awaited) {
-        if (run.link === null) continue;
-        yield [worker, run];
-        break;
-      }
-    }
+  /** Those that can lend, each with the next run that its own waits for and that has no thread. */
+  list(): readonly Loan[] {
+    return this.#workers.size === 0
+      ? NONE
+      : [...this.#workers].flatMap((worker) => this.#next(worker));
+  }
+
+  #next(worker: Worker): Loan[] {
+    if (!worker.isWaiting) this.#workers.delete(worker);
+    if (!worker.isWaiting || worker.borrower !== null) return [];
+    for (const run of worker.awaited) if (run.link !== null) return [[worker, run]];
+    return [];
   }
 }

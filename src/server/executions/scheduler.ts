@@ -246,7 +246,7 @@ export class Scheduler implements WorkerEvents {
   #dispatch(): void {
     if (!this.#isOpen) return this.#conditions.check();
     this.#flows.takeTurns((flow) => this.#give(flow));
-    for (const [lender, run] of this.#lenders) this.#giveBeside(lender, run);
+    for (const [lender, run] of this.#lenders.list()) this.#giveBeside(lender, run);
     this.#conditions.check();
   }
 

@@ -16,7 +16,7 @@ import { openSeal } from "../../shared/wire/seal.ts";
 import { isFromRunner } from "./shapes.ts";
 import type { RunnersOptions, RunnerStatus } from "./runners.ts";
 import { spawnRunner } from "./spawn.ts";
-import { logStray } from "./stray-log.ts";
+import { HELD, logStray } from "./stray-log.ts";
 import { Watchdog } from "./watchdog.ts";
 import { ThreadLine } from "./thread-line.ts";
 import type { ThreadListener } from "./thread-listener.ts";
@@ -36,6 +36,9 @@ const EXIT_MS = 200;
 /** Hundredths of a core that native calls keep busy; with more, who runs nothing for so long is suspected. */
 const MOST_NATIVE_LOAD = 20;
 const QUIET_MS = 5_000;
+
+/** Of who runs nothing, and whose event loop has had no rest in that time. */
+const RESTLESS_MS = 2_000;
 
 /** Longest silence while it has something to do, unless told. */
 const SILENCE_MS = 10_000;
@@ -173,6 +176,7 @@ export class Runner {
       send: (message) => this.#channel.send(message),
       onStray: (execution, text) => logStray(this.#options, spec, { execution, text }),
       onError: (error) => this.#logError(spec, error),
+      onHeld: () => this.#logHeld(spec),
       onRun: () => this.#use(spec.key),
       onEnd: () => this.#abandonIn(STUCK_TICKS, thread),
     });
@@ -217,6 +221,10 @@ export class Runner {
   #logError({ flow, version }: FlowSpec, err: unknown): void {
     const what = "The service failed on a message of a flow's thread, and ended the thread";
     this.#options.log.error({ err, flow, version }, what);
+  }
+
+  #logHeld({ flow, version }: FlowSpec): void {
+    this.#options.log.warn({ flow, version }, HELD);
   }
 
   #use(key: string): void {
@@ -283,16 +291,18 @@ export class Runner {
         this.#lines.get(message.thread)?.unsent(message.runs, message.round);
   }
 
-  #heartbeat({ rss_bytes, native_wait_ms, native_load }: FromRunner & { type: "heartbeat" }): void {
+  #heartbeat(heartbeat: FromRunner & { type: "heartbeat" }): void {
+    const { rss_bytes, native_wait_ms, native_load, restless } = heartbeat;
     this.#watchdog.measure(rss_bytes);
     this.#watchdog.measureNative(native_wait_ms);
-    if (native_load > MOST_NATIVE_LOAD) this.#endQuiet(performance.now() - QUIET_MS);
-  }
-
-  /** Who runs may make native calls; who has returned may have left some behind. */
-  #endQuiet(before: number): void {
-    for (const { worker } of this.#lines.values())
-      if (!worker.isBusy && !worker.isStarting && worker.since < before) worker.end();
+    if (native_load > MOST_NATIVE_LOAD)
+      for (const { worker } of this.#lines.values()) endQuiet(worker, QUIET_MS);
+    for (const thread of restless) {
+      const worker = this.#lines.get(thread)?.worker;
+      // Who is looked at with a debugger may stand still.
+      if (worker === undefined || worker.spec.debug_port !== undefined) continue;
+      if (endQuiet(worker, RESTLESS_MS)) this.#logHeld(worker.spec);
+    }
   }
 
   #inspected(number: number, inspection: Inspection | CrashedInspection): void {
@@ -371,6 +381,14 @@ export class Runner {
     const busy = [...this.#lines.values()].filter(({ worker }) => worker.hasBegun);
     return this.#used.withoutStuck(busy.map(({ worker }) => worker.spec.key));
   }
+}
+
+/** Who runs may be busy; who has returned so long ago may have left something behind. @returns whether */
+function endQuiet(worker: Worker, quietMs: number): boolean {
+  const { isBusy, isStarting, isEnding, since } = worker;
+  if (isBusy || isStarting || isEnding || since >= performance.now() - quietMs) return false;
+  worker.end();
+  return true;
 }
 
 function toHow(key: string): string {

@@ -11,8 +11,10 @@ const CHECKS: Readonly<Record<FromRunner["type"], Check>> = {
   refused: ({ message }) => isText(message),
   inspected: ({ number, inspection }) => isCount(number) && isInspection(inspection),
   stuck: () => true,
-  heartbeat: ({ rss_bytes, native_wait_ms, native_load }) =>
-    [rss_bytes, native_wait_ms, native_load].every(isCount),
+  heartbeat: ({ rss_bytes, native_wait_ms, native_load, restless }) =>
+    [rss_bytes, native_wait_ms, native_load].every(isCount) &&
+    Array.isArray(restless) &&
+    restless.every(isCount),
   started: ({ thread }) => isCount(thread),
   told: ({ thread, text }) => isCount(thread) && isText(text),
   recalled: ({ thread, begun }) => isCount(thread) && isCount(begun),

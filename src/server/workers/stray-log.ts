@@ -4,6 +4,8 @@ import type { FlowSpec } from "../../shared/wire/protocol.ts";
 
 export const STRAY = "Code that a run left behind failed after its end: await it";
 
+export const HELD = "What runs left behind kept a thread busy, which was ended: await all of it";
+
 export interface Stray {
   /** Whose code it was; null: not known. */
   readonly execution: string | null;

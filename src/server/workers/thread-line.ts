@@ -51,6 +51,8 @@ export interface ThreadLineOptions {
   send(message: ToRunner): void;
   /** Code that a run left behind has failed. @param execution null: not known */
   onStray(execution: string | null, text: string): void;
+  /** What runs left behind kept it from the next one, and it was ended. */
+  onHeld(): void;
   /** The server itself failed on a message of the thread, which is ended. */
   onError(error: unknown): void;
   /** Runs are handed over, or one has ended. */
@@ -100,8 +102,8 @@ export class ThreadLine implements WorkerLine {
       this.#tell({ type: "run", round: this.#round, jobs: some }, some.length);
   }
 
-  recall(): void {
-    this.#options.send({ type: "recall", thread: this.#options.thread });
+  recall(begun: number | null): void {
+    this.#options.send({ type: "recall", thread: this.#options.thread, begun });
   }
 
   abort(id: string, reason: string): void {
@@ -126,7 +128,7 @@ export class ThreadLine implements WorkerLine {
     else if (message.type === "told") this.#read(message.text);
     else if (message.type === "recalled") {
       this.#round += 1;
-      this.worker.recalled(message.begun);
+      if (this.worker.recalled(message.begun)) this.#options.onHeld();
     } else
       this.whenClosed(() => {
         gone();

@@ -42,10 +42,14 @@ export interface RunLink {
   next: RunLink | null;
 }
 
+/** A run that has not begun after so long is kept from it by what others left in its thread; milliseconds. */
+export const HELD_MS = 1_000;
+
 /** How the thread of a worker is spoken to. */
 export interface WorkerLine {
   run(jobs: readonly Job[]): void;
-  recall(): void;
+  /** @param begun null: in any case, what has begun stays; else where no more have, and it ends */
+  recall(begun: number | null): void;
   abort(id: string, reason: string): void;
   answer(number: number, answer: OperationAnswer): void;
   /** Ends the thread; `exited` follows, also of a thread that does not end. */
@@ -87,6 +91,10 @@ export class Worker {
   #unsent = 0;
   #state: "starting" | "ready" | "ending" | "gone" = "starting";
   isRecalling = false;
+  /** Since when it has had runs that it did not begin, and that came back; null: it has begun one since. */
+  #doubtedSince: number | null = null;
+  /** `since` of the run that was asked for last. */
+  #askedAt = -Infinity;
   /** Whether its current run was told to end. */
   isAborting = false;
   /** What was handed over came back: what runs now takes longer than was expected. */
@@ -140,7 +148,9 @@ export class Worker {
   get isOpen(): boolean {
     return (
       this.#state === "ready" &&
-      !(this.isRecalling || this.#isStalled || this.isAborting || this.isLeaving)
+      !(this.isRecalling || this.#isStalled || this.isAborting || this.isLeaving) &&
+      // One after the other, until it has begun one.
+      !(this.#doubtedSince !== null && this.isBusy)
     );
   }
 
@@ -174,7 +184,16 @@ export class Worker {
   recall(): void {
     if (this.isRecalling || this.#state !== "ready" || this.#inbox.length < 2) return;
     this.isRecalling = true;
-    this.#line.recall();
+    this.#line.recall(null);
+  }
+
+  /** Asks, once, for its current run too: where that has not begun, `onRecalled` follows, and its thread ends. */
+  recallUnbegun(): void {
+    // What has stayed at a recall counts as begun, and who is looked at with a debugger may stand still.
+    const isLeft = this.isRecalling || this.#isStalled || this.spec.debug_port !== undefined;
+    if (isLeft || this.#askedAt === this.since || this.#state !== "ready") return;
+    this.#askedAt = this.since;
+    this.#line.recall(this.#ended);
   }
 
   /** Gives the signal to the current run. */
@@ -217,6 +236,7 @@ export class Worker {
     if (run === null || run.id !== id) return;
     this.#inbox.shift();
     this.#ended += 1;
+    this.#doubtedSince = null;
     if (this.awaited.size > 0) this.awaited.clear();
     this.isAborting = false;
     this.#isStalled &&= this.#inbox.length > 0;
@@ -232,14 +252,25 @@ export class Worker {
     this.#events.onStray(this);
   }
 
-  /** @param begun how many of the runs handed over since the last recall; no other will */
-  recalled(begun: number): void {
+  /**
+   * @param begun how many of the runs handed over since the last recall; no other will
+   * @returns whether its thread is ended, because it has begun none for long
+   */
+  recalled(begun: number): boolean {
     this.isRecalling = false;
     const left = this.#inbox.splice(this.#countBegun(begun));
     this.#ended = -this.#inbox.length;
     this.#unsent = 0;
     this.#isStalled = this.#inbox.length > 0;
+    const isHeld = left.length > 0 && !this.#isStalled && this.#hasLongBegunNone();
+    if (isHeld) this.end();
     this.#events.onRecalled(this, left);
+    return isHeld;
+  }
+
+  #hasLongBegunNone(): boolean {
+    this.#doubtedSince ??= this.since;
+    return !this.isEnding && this.#now() - this.#doubtedSince >= HELD_MS;
   }
 
   /** @param begun as `recalled` */

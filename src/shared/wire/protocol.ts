@@ -202,8 +202,11 @@ export type ToRunner =
       readonly spec: FlowSpec;
       readonly line: LineAddress | null;
     }
-  /** What has not begun is not to begin; "recalled" answers. */
-  | { readonly type: "recall"; readonly thread: number }
+  /**
+   * What has not begun is not to begin; "recalled" answers. Where a number is given, only if no more
+   * have begun: then the thread is ended too, and otherwise nothing happens.
+   */
+  | { readonly type: "recall"; readonly thread: number; readonly begun: number | null }
   /** For a thread without a line of its own. @see thread-messages.ts */
   | {
       readonly type: "forward";
@@ -232,6 +235,8 @@ export type FromRunner =
       readonly native_wait_ms: number;
       /** Hundredths of a core that native calls keep busy. */
       readonly native_load: number;
+      /** Threads whose event loop has had no rest for two seconds, whether they have a run or not. */
+      readonly restless: readonly number[];
     }
   | OfThread;
 
