@@ -81,7 +81,7 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
     emitWarning: (warning: unknown) => print("warn", textOf(warning)),
     stdout: makeStream(real.stdout, (text) => print("info", text)),
     stderr: makeStream(real.stderr, (text) => print("error", text)),
-    ...makeListening(),
+    ...makeListening(() => js.get(GLOBAL, "process")),
   };
   for (const name of REFUSED) {
     // Packages put their own in the place of some (graceful-fs), as they can with all others.
@@ -93,8 +93,7 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
 }
 
 /** Listeners are taken and never called: the events of the process are not the flow's. */
-function makeListening(): Record<string, () => unknown> {
-  const chained = (): unknown => js.get(GLOBAL, "process");
+function makeListening(chained: () => unknown): Record<string, () => unknown> {
   const names =
     "on once off addListener removeListener removeAllListeners prependListener setMaxListeners";
   return {
@@ -105,22 +104,33 @@ function makeListening(): Record<string, () => unknown> {
   };
 }
 
-/** Enough of a stream for code that prints; the pool's thread reads `writableLength`. */
+/** Enough of a stream to print and to be piped into; the pool's thread reads `writableLength`. */
 function makeStream(real: object, print: (text: string) => void): object {
-  const write = (chunk: unknown, encoding?: unknown, done?: unknown): boolean => {
-    print(typeof chunk === "string" ? chunk : textOf(chunk));
+  const finish = (encoding: unknown, done: unknown): void => {
     const callback = typeof encoding === "function" ? encoding : done;
     if (typeof callback === "function") soon(() => callback());
+  };
+  const write = (chunk: unknown, encoding?: unknown, done?: unknown): boolean => {
+    print(typeof chunk === "string" ? chunk : textOf(chunk));
+    finish(encoding, done);
     return true;
   };
-  const chained = (): object => stream;
-  const stream = {
+  /** What prints after it is printed all the same. */
+  const end = (chunk?: unknown, encoding?: unknown, done?: unknown): object => {
+    if (typeof chunk === "function") finish(chunk, done);
+    else if (chunk === undefined || chunk === null) finish(encoding, done);
+    else write(chunk, encoding, done);
+    return stream;
+  };
+  const stream: object = {
     isTTY: false,
     writable: true,
     writableLength: 0,
+    // By it a pipeline ends with what it reads: no event tells of the end here.
+    writableFinished: true,
     write,
-    on: chained,
-    once: chained,
+    end,
+    ...makeListening(() => stream),
     ...makeHooks(real),
   };
   return stream;

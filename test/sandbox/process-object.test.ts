@@ -47,6 +47,21 @@ for (const [name, code] of Object.entries(ROWS))
     assert.equal(output_value, "[]", status_message ?? "");
   });
 
+test("streams can be piped into what a flow prints to", async () => {
+  const code = `import { Readable } from "node:stream"; import { pipeline } from "node:stream/promises";
+    export default async () => {
+      const read = Readable.from(["first"]); read.pipe(process.stdout); await new Promise((done) => read.on("end", done));
+      await pipeline(Readable.from(["second"]), process.stderr);
+      await new Promise((done) => process.stdout.end("third", done));
+      await new Promise((done) => process.stdout.end(done));
+      return [process.stdout.off("error", () => {}) === process.stdout, process.stdout.emit("x"), process.on("x", () => {}) === process];
+    };`;
+  const { id, ending } = bench.start(bench.flow(code));
+  const { output_value, status_message } = await ending;
+  assert.equal(output_value, "[true,false,true]", status_message ?? "");
+  assert.equal(bench.log(id), "info first\nerror second\ninfo third");
+});
+
 test("what a thread prints may be asked for once its process was replaced", async () => {
   const program = new URL("./replaced-process-thread.ts", import.meta.url);
   const thread = new Worker(program, { stdout: true, stderr: true });
