@@ -11,7 +11,7 @@ export default defineFlow({
 
   run(flow) {
     const item = flow.input_value.query["item"] ?? "lamp";
-    // Progress for whoever watches; the message of the error takes its place at the end.
+    // Never seen: the message of the error takes its place.
     flow.set_status_message("Looking into the stock");
     flow.log.warn("The shelf is empty", { item });
 

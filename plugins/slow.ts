@@ -24,7 +24,7 @@ export default defineFlow({
   async run(flow) {
     const { seconds } = flow.input_value.query;
     for (let second = 0; second < seconds; second++) {
-      flow.set_status_message(`${second} of ${seconds} seconds`);
+      // Whoever looks at the execution sees its log while it runs.
       flow.log.info("Waiting", { second, seconds });
       // With the signal the wait ends when the caller hangs up; without it the thread is ended.
       await wait(Math.min(1, seconds - second) * 1000, undefined, { signal: flow.signal });
