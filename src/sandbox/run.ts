@@ -41,6 +41,8 @@ export interface Execution {
   hasFailed: boolean;
   /** Whether it has thrown, and its ending is made: what fails from then on changes none. */
   isSettled: boolean;
+  /** Whether it was warned of code that earlier executions have left. */
+  hasEarlier: boolean;
   ended: boolean;
 }
 

@@ -174,6 +174,7 @@ function begin(job: Job): Execution {
     response: null,
     hasFailed: false,
     isSettled: false,
+    hasEarlier: false,
     ended: false,
   };
   current = execution;
@@ -270,6 +271,7 @@ function end(execution: Execution, ending: Ended, condition: Condition): boolean
  */
 function onStray(thrown: unknown): void {
   const execution = belonging.getStore() ?? (runs === 0 ? current : null);
+  if (execution?.ended === true) warnOfEarlier(FAILED);
   if (execution === null || execution.isSettled || execution.ended) taint(execution, thrown);
   else end(execution, failure(execution, thrown), "spoilt");
 }
@@ -282,6 +284,20 @@ function taint(execution: Execution | null, thrown: unknown): void {
   if (!isInspecting) line.send({ type: "stray", id: execution?.job.id ?? "", text });
 }
 
+const FAILED = "failed, and what waits for it waits on: the service's log says where";
+const PRINTED = "printed, which is in no log";
+
+/**
+ * Code of an execution that has ended has done something beside the current one, which may depend on it.
+ * What it was may be another caller's, and other people may read this log: it is not told.
+ */
+function warnOfEarlier(what: string): void {
+  if (current === null || current.ended || current.isSettled || current.hasEarlier) return;
+  current.hasEarlier = true;
+  const text = `A callback that an earlier execution has set up ${what}. AsyncResource.bind gives callbacks to the execution that binds them`;
+  current.log.write("warn", [text]);
+}
+
 function tidy(text: string): string {
   return relative(text, data.spec.directory, data.hidden);
 }
@@ -289,5 +305,6 @@ function tidy(text: string): string {
 /** Of the execution that the running code belongs to, as long as that goes on. */
 function logNow(): FlowLog | null {
   const execution = belonging.getStore() ?? current;
+  if (execution?.ended === true) warnOfEarlier(PRINTED);
   return execution === null || execution.ended ? null : execution.log;
 }

@@ -64,6 +64,7 @@ function begin(job: Job): Execution {
     response: null,
     hasFailed: false,
     isSettled: false,
+    hasEarlier: false,
     ended: false,
   };
 }

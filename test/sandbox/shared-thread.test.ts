@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
-import { openBench, type Bench } from "../runner/runners-fixture.ts";
+import { openBench, until, type Bench } from "../runner/runners-fixture.ts";
 
 /** Executions of one flow share its threads: what one leaves behind must not answer the next. */
 
@@ -549,6 +549,37 @@ for (const [name, code] of Object.entries(TOLD_LATER))
       bench.answer = answer;
     }
   });
+
+test("a run is warned where callbacks that it shares with earlier ones print or fail", async () => {
+  const spec = bench.flow(`import { AsyncResource } from "node:async_hooks";
+    const queue = []; let timer = null; let runs = 0;
+    export default ({ input_value }) => new Promise((done) => {
+      const { act } = input_value.json;
+      timer ??= setInterval(() => queue.splice(0).forEach((callback) => callback()), 1);
+      const callback = () => { if (act === "throw") throw new Error("a secret"); console.log("a secret"); console.log("more"); done((runs += 1)); };
+      queue.push(act === "bind" ? AsyncResource.bind(callback) : callback);
+    });`);
+  const bind = "AsyncResource.bind gives callbacks to the execution that binds them";
+  assert.equal((await run(spec, { act: "print" })).log, "info a secret\ninfo more");
+  const second = await run(spec, { act: "print" });
+  assert.equal(second.output, 2);
+  assert.equal(
+    second.log,
+    `warn A callback that an earlier execution has set up printed, which is in no log. ${bind}`,
+  );
+  const third = await run(spec, { act: "bind" });
+  assert.deepEqual([third.output, third.log], [3, "info a secret\ninfo more"]);
+  const { id, ending } = bench.start(spec, {
+    input_value: JSON.stringify({ json: { act: "throw" } }),
+  });
+  await until(() => bench.lines.has(id));
+  assert.equal(
+    bench.log(id),
+    `warn A callback that an earlier execution has set up failed, and what waits for it waits on: the service's log says where. ${bind}`,
+  );
+  bench.abort(id, "enough");
+  assert.equal((await ending).status_message, "enough");
+});
 
 test("no operation of a run that failed is answered in the next one", async () => {
   const spec = bench.flow(FAILING);
