@@ -293,6 +293,24 @@ test("runs that wait for each other's flows have the slots of those that wait fo
   assert.equal(machine.endings.size, 6);
 });
 
+test("while it stops, what a run waits for is handed over, and nothing else", async () => {
+  const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1 });
+  for (const id of ["a1", "d1"]) machine.start(id);
+  await machine.turn();
+  void machine.scheduler.stop();
+  machine.startAwaited("a1", "b1");
+  machine.start("c1");
+  await machine.turn();
+  assert.deepEqual(machine.begun, ["a1", "d1", "b1"]);
+  machine.startAwaited("b1", "c2");
+  await machine.turn();
+  assert.deepEqual(machine.begun.slice(3), ["c2"]);
+  machine.scheduler.close();
+  machine.startAwaited("c2", "d2");
+  await machine.turn();
+  assert.equal(machine.begun.length, 4);
+});
+
 test("a single thread's run can wait for another, and that for a third", async () => {
   const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
   for (const id of ["a1", "d1"]) machine.start(id);

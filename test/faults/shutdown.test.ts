@@ -18,6 +18,19 @@ export default defineFlow({
 });
 `;
 
+/** Starts two flows once the gate opens, and waits for the second. */
+const PARENT = `import { defineFlow } from "flowhook";
+export default defineFlow({
+  permissions: { net: true },
+  run: async (flow) => {
+    await fetch(flow.input_value.query.gate);
+    const left = await flow.start_execution("child", {});
+    const { status, output_value } = await flow.start_execution("child", {}, { wait: true });
+    return { waited: [status, output_value], left };
+  },
+});
+`;
+
 /** Longer than a busy machine holds up the first call in it. */
 const DELAY_MS = 6000;
 
@@ -38,6 +51,28 @@ describe("shutdown", () => {
     const answer = await leg.answer;
     assert.deepEqual([answer.status, answer.text], [200, '"in"']);
     assert.equal(await service.ended(), 0);
+  });
+
+  test("what runs goes on with the flows that it starts, and those that nobody waits for come later", async () => {
+    await using gate = await openGate();
+    await using service = await openTestService({
+      config: { SHUTDOWN_GRACE_SEC: 30, WORKER_THREADS: 1 },
+      files: { "paced.ts": PACED, "parent.ts": PARENT, "child.js": "export default () => 'done';" },
+    });
+    await service.createWebhook("parent", "parent", { is_productive: true, role: "webhook" });
+    const leg = await waitingLeg(service, "parent", `?gate=${gate.url}`);
+    await gate.arrived;
+    service.signal("SIGTERM");
+    await untilLogged(service, "Stopping");
+    gate.open();
+    const { status, text } = await leg.answer;
+    assert.equal(status, 200, text);
+    const { waited, left } = JSON.parse(text) as { waited: unknown; left: string };
+    assert.deepEqual(waited, ["ENDED_SUCCESS", "done"]);
+    assert.equal(await service.ended(), 0);
+    await service.start();
+    const { text: ended } = await service.api("GET", `/execution/${left}/wait`);
+    assert.equal((JSON.parse(ended) as { status: string }).status, "ENDED_SUCCESS");
   });
 
   test("a large result that comes within the grace is kept, and so is one with headers of CORS", async () => {

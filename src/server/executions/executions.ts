@@ -158,10 +158,7 @@ export class Executions {
    * @throws RequestError queue_full, webhook_busy, shutting_down
    */
   requireRoom(flow: string, webhook: LimitedWebhook | null): void {
-    if (this.#journal.isClosing)
-      throw new RequestError("shutting_down", "The service is shutting down. Try again", {
-        headers: { "retry-after": "5" },
-      });
+    if (this.#journal.isClosing) throw shuttingDown();
     this.#room.require(flow, webhook);
   }
 
@@ -175,7 +172,8 @@ export class Executions {
     const { flow, flowName, input } = request;
     requireCarried(input);
     await this.#journal.requireRoom();
-    this.requireRoom(flowName, request.webhook);
+    if (request.parent_id === null) this.requireRoom(flowName, request.webhook);
+    else this.#requireRoomOfChild(flowName);
     const row = toRow(request, this.#options.store.node?.name ?? null);
     const { allowance } = this.#options;
     const month = request.isConnection ? allowance.take(row.created_at) : null;
@@ -223,6 +221,12 @@ export class Executions {
     });
     this.#enqueue(execution, flow, input);
     return promise;
+  }
+
+  /** What runs goes on while the service stops, and so does what it starts. */
+  #requireRoomOfChild(flow: string): void {
+    if (this.#journal.isStopped) throw shuttingDown();
+    this.#room.require(flow, null);
   }
 
   /**
@@ -319,8 +323,8 @@ export class Executions {
   }
 
   /**
-   * From now on `start` refuses. Resolves when nothing runs any more, or the time is over; then
-   * the listeners of `onStop` are called. What waits for a thread stays PENDING for the next start.
+   * From now on `start` refuses all but children of what runs. Resolves when nothing runs any more, or the
+   * time is over; then the listeners of `onStop` are called. What waits for a thread stays PENDING for the next start.
    */
   async drain(graceMs: number): Promise<void> {
     this.isDraining = true;
@@ -355,6 +359,12 @@ export class Executions {
     else execution.queue.add(execution, run);
     this.#overflow.queued();
   }
+}
+
+function shuttingDown(): RequestError {
+  return new RequestError("shutting_down", "The service is shutting down. Try again", {
+    headers: { "retry-after": "5" },
+  });
 }
 
 /** The error of a flow is for its author, and callers see this: where one looks on, it is who calls. */

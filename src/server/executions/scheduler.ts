@@ -43,6 +43,8 @@ export class Scheduler implements WorkerEvents {
   #isDispatching = false;
   /** Until it is opened, and from its stop on, runs wait. */
   #isOpen = false;
+  /** What has a thread goes on, and so does what that waits for. */
+  #isStopping = false;
   readonly #conditions = new Conditions();
 
   constructor(options: SchedulerOptions) {
@@ -155,11 +157,12 @@ export class Scheduler implements WorkerEvents {
   }
 
   /**
-   * From now on nothing more is handed over, but to workers that start for it. Resolves once what was
-   * called back from behind others waits again.
+   * From now on nothing more is handed over, but to workers that start for it, and what a run waits for.
+   * Resolves once what was called back from behind others waits again.
    */
   stop(): Promise<void> {
     this.#isOpen = false;
+    this.#isStopping = true;
     for (const worker of this.#flows.workers) {
       worker.recall();
       if (worker.isStarting) this.#promise(worker);
@@ -174,6 +177,7 @@ export class Scheduler implements WorkerEvents {
 
   close(): void {
     this.#isOpen = false;
+    this.#isStopping = false;
     this.#deadlines.close();
     this.#threads.close();
   }
@@ -244,16 +248,16 @@ export class Scheduler implements WorkerEvents {
 
   /** Hands over what can be handed over: each flow in its turn, until no flow gets any further. */
   #dispatch(): void {
-    if (!this.#isOpen) return this.#conditions.check();
-    this.#flows.takeTurns((flow) => this.#give(flow));
-    for (const [lender, run] of this.#lenders.list()) this.#giveBeside(lender, run);
+    if (this.#isOpen) this.#flows.takeTurns((flow) => this.#give(flow));
+    if (this.#isOpen || this.#isStopping)
+      for (const [lender, run] of this.#lenders.list()) this.#giveBeside(lender, run);
     this.#conditions.check();
   }
 
   /** Hands over what the run of a worker waits for, where it needs that one's slot, and may have it. */
   #giveBeside(lender: Worker, run: Run): void {
     const flow = this.#flows.of(run.flow);
-    if (!this.#threads.mayBorrow(flow)) return;
+    if (this.#isOpen && !this.#threads.mayBorrow(flow)) return;
     const idle = this.#threads.takeIdle(flow, run.spec.key);
     if (idle === undefined) return this.#threads.startBeside(flow, run.spec, lender);
     flow.runs.remove(run);
