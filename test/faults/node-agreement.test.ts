@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
+import { openGate } from "../api/gate.ts";
 import { openBalancer, type Balancer } from "../blackbox/balancer.ts";
 import { send, type Call } from "../blackbox/client.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
@@ -57,6 +58,13 @@ async function repeat(
   );
 }
 
+async function commitsOf({ origin }: TestService): Promise<number> {
+  const { text } = await send(origin, { target: "/metrics" });
+  return Number(/^flowhook_store_commits_total (\d+)$/m.exec(text)?.[1]);
+}
+
+const WAITING = 200;
+
 describe("nodes agree", () => {
   test("calls with one key at all nodes, of which one is killed, are one execution", async () => {
     await using cluster = await openCluster(server, { nodes: NODES });
@@ -101,6 +109,27 @@ describe("nodes agree", () => {
       assert.deepEqual(await callAll(cluster, `?async&key=${key(round)}`), expected(201));
       assert.deepEqual(await callAll(cluster, `?async&key=${key(round - 1)}`), expected(401));
     }
+  });
+
+  test("what waits at another node is cancelled by one call, in few commits", async () => {
+    const config = { WORKER_THREADS: 1, FLOW_MAX_CONCURRENT: 1 };
+    await using cluster = await openCluster(server, { nodes: 2, config });
+    await using gate = await openGate();
+    const [one, other] = cluster.nodes as [ClusterNode, ClusterNode];
+    const path = `?async&gate=${encodeURIComponent(gate.url)}`;
+    // Each has one that runs, so that neither takes what waits at the other.
+    const running = [one, other].map(({ service }) => service.call("recording", path));
+    const waiting = Array.from({ length: WAITING }, () => one.service.call("recording", path));
+    for (const answer of await Promise.all([...running, ...waiting]))
+      assert.equal(answer.status, 201, answer.text);
+    const before = await commitsOf(other.service);
+    const body = { filter: { flow: "recording" } };
+    const { text } = await other.service.api("POST", "/execution/cancel", body);
+    const count = WAITING + running.length;
+    assert.deepEqual(JSON.parse(text), { matched: count, cancelled: count });
+    const commits = (await commitsOf(other.service)) - before;
+    figure(`nodes: commits for ${count} cancels at another node`, commits);
+    assert.ok(commits < WAITING / 5, `${commits} commits`);
   });
 
   test("a node with another data key is refused", async () => {

@@ -3,6 +3,7 @@ import type { Log } from "../../shared/log.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecutions, findPayload } from "../store/executions.ts";
 import { cancelUnended } from "../store/unended.ts";
+import type { Statement } from "../store/statement.ts";
 import type { Store } from "../store/store.ts";
 import { ActiveExecution } from "./active.ts";
 import { isEnded } from "../../shared/contract/status.ts";
@@ -12,7 +13,7 @@ import { decide, readOutcome } from "./outcome.ts";
 const [LEAST_MS, MOST_MS] = [15, 250];
 /** What is due so soon is looked for together, in milliseconds. */
 const TOGETHER_MS = 5;
-/** Executions read at once: a statement has at most 65535 parameters. */
+/** Executions read or cancelled at once: a statement has at most 65535 parameters. */
 const PAGE = 500;
 /** What nobody has waited for so long is forgotten, in milliseconds. */
 const FORGET_MS = 10_000;
@@ -28,11 +29,19 @@ interface Waited {
   dueAt: number;
 }
 
+/** One that is to be written. */
+interface Cancel {
+  readonly statement: Statement;
+  resolve(isCancelled: boolean): void;
+  reject(error: unknown): void;
+}
+
 /** Executions that other nodes have, as long as somebody waits for them here: one look for all. */
 export class Elsewhere {
   readonly #store: Store;
   readonly #log: Log;
   readonly #waited = new Map<string, Waited>();
+  readonly #cancels: Cancel[] = [];
   readonly #forgetMs: number;
   #isPolling = false;
   #timer: NodeJS.Timeout | undefined;
@@ -82,11 +91,23 @@ export class Elsewhere {
     });
   }
 
-  async #cancel(id: string, reason: string): Promise<boolean> {
-    const [cancelled = 0] = await this.#store.commit([
-      cancelUnended(this.#store, id, reason, now()),
-    ]);
-    return cancelled > 0;
+  /** What is cancelled in one turn is one unit: thousands may be, and other changes wait behind them. */
+  #cancel(id: string, reason: string): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const statement = cancelUnended(this.#store, id, reason, now());
+    if (this.#cancels.push({ statement, resolve, reject }) === 1) this.#commitSoon();
+    return promise;
+  }
+
+  #commitSoon(): void {
+    setImmediate(() => {
+      const cancels = this.#cancels.splice(0, PAGE);
+      if (this.#cancels.length > 0) this.#commitSoon();
+      this.#store.commit(cancels.map(({ statement }) => statement)).then(
+        (counts) => cancels.forEach(({ resolve }, at) => resolve((counts[at] ?? 0) > 0)),
+        (error: unknown) => cancels.forEach(({ reject }) => reject(error)),
+      );
+    });
   }
 
   /** Settles it with the ending that is written elsewhere. */
