@@ -37,7 +37,7 @@ export function invalidFields(fields: readonly FieldError[], whole = "The body")
 
 /**
  * Lists where an object alone is expected: they have members too, so that schemas of objects take
- * them for such.
+ * them for such. What no schema has is not looked into, however deep or wide somebody has made it.
  *
  * @param schemas any of which the value may fit
  */
@@ -46,11 +46,12 @@ function findLists(
   value: unknown,
   path: readonly string[],
 ): FieldError[] {
-  if (typeof value !== "object" || value === null) return [];
+  if (schemas.length === 0 || typeof value !== "object" || value === null) return [];
   const isList = Array.isArray(value);
-  if (isList && schemas.length > 0 && schemas.every(isObject))
+  if (isList && schemas.every(isObject))
     return [{ field: path.join("."), message: "expected an object, found a list" }];
   return Object.entries(value).flatMap(([name, member]) => {
+    if (typeof member !== "object") return [];
     const next = schemas.map((one) => (isList ? one.item : (one.entries?.[name] ?? one.value)));
     const known = next.filter((one) => one !== undefined).flatMap(optionsOf);
     return findLists(known, member, [...path, name]);
