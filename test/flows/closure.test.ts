@@ -75,6 +75,10 @@ suite("closure", () => {
       "imported.ts": `import s from\n"./state.json"; await import("./calls.csv"); require( './plain' )`,
       "beside.ts": `for (const n of ["./calls.csv"]) read(new URL(n, import.meta.url));`,
       "beside.cjs": `read(join(__dirname, "./calls.csv"))`,
+      "helped.ts": `import { text } from "./helper.ts"; export const page = text("./calls.csv");`,
+      "helper.ts": `export const text = (name) => readFileSync(new URL(name, import.meta.url), "utf8");`,
+      "table.ts": `const all = { a: "./state.json" }; await import(all[name], { with: { type: "json" } })`,
+      "resolved.cjs": `require.resolve("./plain"); import(/* of the table */ "./state.json");`,
       "b.ts": "",
       "c.ts": "",
       "calls.csv": "1",
@@ -86,6 +90,9 @@ suite("closure", () => {
       ["imported.ts", "calls.csv", "plain", "state.json"],
       ["beside.ts", "calls.csv"],
       ["beside.cjs", "calls.csv"],
+      ["helped.ts", "calls.csv", "helper.ts"],
+      ["table.ts", "state.json"],
+      ["resolved.cjs", "plain", "state.json"],
     ] as const)
       assert.deepEqual(paths(await folder.closure(entry)), [entry, ...others].toSorted());
   });

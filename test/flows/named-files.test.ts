@@ -8,7 +8,7 @@ test("what string literals of a file name is found, quotes and escapes in them a
     `const e = "./a\\'b.ts" + "it's" + './e.ts';`,
     "const not = `./${name}.ts`;",
   ].join("\n");
-  const found = namedBy("a/a.ts", text).filter((name) => name.endsWith(".ts"));
+  const found = namedBy("a/a.ts", text).names.filter((name) => name.endsWith(".ts"));
   for (const name of ["a/b.ts", "a/c.ts", "a/d.ts", "a/a'b.ts", "a/e.ts"])
     assert.ok(found.includes(name), name);
   assert.ok(!found.some((name) => name.includes("$")));

@@ -46,6 +46,10 @@ export async function closureOf(
   return { entry, version, files, isModule: !saysDefault, cut, mistake, since };
 }
 
+/**
+ * A file of data that is named alone is none of the flow's: with each write of it there would be a new
+ * version. Where any file of the flow finds what lies beside it, what all of them name may be meant.
+ */
 async function gather(
   sources: Sources,
   paths: FlowPaths,
@@ -53,7 +57,9 @@ async function gather(
 ): Promise<Map<string, Source>> {
   const found = new Map<string, Source>();
   const waiting = [entry];
+  const data: string[] = [];
   let bytes = 0;
+  let findsBeside = false;
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const source = found.has(path) ? null : await sources.readNamed(paths, path);
     if (source === null) continue;
@@ -61,6 +67,9 @@ async function gather(
     bytes += source.bytes;
     if (found.size > FILES_MAX || bytes > BYTES_MAX) throw new SourceError(TOO_LARGE);
     waiting.push(...source.names);
+    data.push(...source.data);
+    findsBeside ||= source.findsBeside;
+    if (findsBeside) waiting.push(...data.splice(0));
   }
   return found;
 }

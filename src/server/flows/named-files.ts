@@ -7,35 +7,43 @@ import { posix } from "node:path";
 const LITERAL = /(?<!\\)(["'`])(?=(\.\.?\/(?:\\["'`$\\]|(?!\1)[^\\\r\n])*)\1)/g;
 
 /** What stands before the literal of an import. */
-const IMPORTING = /\b(?:from|import|require)\s*\(?\s*$/;
+const IMPORTING = /\b(?:from|import|require(?:\.resolve)?)\s*\(?\s*$/;
 const LONGEST_BEFORE = 50;
-/** How code finds what lies beside it. */
-const BESIDE = /\bimport\.meta\b|\b__(?:dir|file)name\b/;
+/** How code finds what lies beside it, wherever that is named: by its own place, or by an import of a value. */
+const BESIDE = /\bimport\.meta\b|\b__(?:dir|file)name\b|\b(?:import|require)\s*\(\s*[^\s"'`)]/;
 const CODE = /\.[cm]?[jt]sx?$/;
+
+/** What a file of code names, relative to PLUGINS_DIR; whether it exists is not known. */
+export interface NamedFiles {
+  /** Code, which does no harm where it is too much, and what is imported. */
+  readonly names: readonly string[];
+  /** Of data that is named alone. */
+  readonly data: readonly string[];
+  /** Whether it finds what lies beside it: then what is named may be meant, in whichever file of the flow. */
+  readonly findsBeside: boolean;
+}
 
 /**
  * Every relative path that a string literal of code names. This covers import, export from,
- * import() and new URL("./page.html", import.meta.url). Code too many does no harm. A file of data
- * that is named alone is none of the flow's: with each write of it there would be a new version.
+ * import() and new URL("./page.html", import.meta.url).
  *
  * @param path of the file with the code, relative to PLUGINS_DIR, as are those that are named
  */
-export function namedBy(path: string, text: string): string[] {
+export function namedBy(path: string, text: string): NamedFiles {
   const names = new Set<string>();
-  const findsBeside = BESIDE.test(text);
+  const data = new Set<string>();
   for (const { 1: quote, 2: literal = "", index } of text.matchAll(LITERAL)) {
     if (quote === "`" && literal.includes("${")) continue;
-    const before = text.slice(Math.max(0, index - LONGEST_BEFORE), index);
-    const takesData = findsBeside || IMPORTING.test(before);
+    const isImport = IMPORTING.test(text.slice(Math.max(0, index - LONGEST_BEFORE), index));
     const plain = literal.replace(/\\(.)/g, "$1");
     for (const form of [plain, decoded(plain.replace(/[?#].*$/, ""))]) {
       for (const meant of meantBy(form)) {
         const named = posix.join(posix.dirname(path), meant);
-        if (isOwn(named) && (takesData || CODE.test(named))) names.add(named);
+        if (isOwn(named)) (isImport || CODE.test(named) ? names : data).add(named);
       }
     }
   }
-  return [...names];
+  return { names: [...names], data: [...data], findsBeside: BESIDE.test(text) };
 }
 
 /** The file itself, and those that an import without an extension may mean, so that it can be told. */

@@ -5,7 +5,7 @@ import type { BigIntStats } from "node:fs";
 import { now } from "../../shared/clock.ts";
 import { isInside } from "../../shared/path.ts";
 import { findMistake } from "./misplaced.ts";
-import { namedBy } from "./named-files.ts";
+import { namedBy, type NamedFiles } from "./named-files.ts";
 import { isMissing, type FlowPaths } from "./paths.ts";
 
 /** A file without change for this long, in milliseconds, is taken as completely written. */
@@ -14,12 +14,10 @@ export const QUIET_MS = 100;
 export const FILE_BYTES_MAX = 32 * 1024 * 1024;
 
 /** One file inside PLUGINS_DIR as it was read. */
-export interface Source {
+export interface Source extends NamedFiles {
   /** Hex of its SHA-256. */
   readonly hash: string;
   readonly bytes: number;
-  /** Paths that its string literals name, relative to PLUGINS_DIR; whether they exist is not known. */
-  readonly names: readonly string[];
   /** Whether it has the word `default`, without which there is no default export. */
   readonly saysDefault: boolean;
   /** Whether it has the word `export`, without which it gives nobody anything. */
@@ -179,7 +177,7 @@ function toSource(path: string, content: Buffer, since: number): Source {
   return {
     hash: sha256(content),
     bytes: content.length,
-    names: namedBy(path, text),
+    ...namedBy(path, text),
     saysDefault,
     saysExport: /\bexport\b/.test(text),
     isBlank: text.trim() === "",
