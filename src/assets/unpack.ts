@@ -40,6 +40,9 @@ const BESIDE = ".unpack-";
 
 const PIECE_BYTES = 128 * 1024;
 
+/** A folder that is being written gets another file long before, in milliseconds. */
+const WRITING_MS = 10_000;
+
 /** A folder that is still half written after an hour is nobody's, whoever has the number by then. */
 const STALE_MS = 3_600_000;
 
@@ -188,12 +191,15 @@ function tryRename(from: string, to: string): boolean {
   }
 }
 
-/** Of a process that has ended, or of this one: in a container each has the same number. */
+/** Nothing was written there for a while, by a process that has ended, or any at all. */
 function isLeft(path: string): boolean {
-  const pid = /^\.unpack-(\d+)-/.exec(basename(path))?.[1];
-  if (pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true;
   const stats = statSync(path, { throwIfNoEntry: false });
-  return stats !== undefined && now() - stats.mtimeMs >= STALE_MS;
+  if (stats === undefined) return false;
+  const idleMs = now() - stats.mtimeMs;
+  const pid = Number(/^\.unpack-(\d+)-/.exec(basename(path))?.[1]);
+  // Another container's process may have a number that none has here, or this one's.
+  const hasEnded = pid === process.pid || (pid > 0 && !isAlive(pid));
+  return idleMs >= (hasEnded ? WRITING_MS : STALE_MS);
 }
 
 function remove(path: string): void {

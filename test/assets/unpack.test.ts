@@ -153,10 +153,15 @@ test("what cannot be written whole takes nothing of the disk", () => {
 test("what a process has left that was killed goes first, and what one writes stays", () => {
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
   mkdirSync(unpacking.parent, { recursive: true });
-  const [left, own, other] = [pid, process.pid, process.ppid].map((id) => `.unpack-${id}-abc123`);
-  for (const name of [left, own, other]) mkdirSync(join(unpacking.parent, name!));
-  const folder = unpack(unpacking);
-  assert.deepEqual(readdirSync(unpacking.parent).toSorted(), [other, basename(folder)]);
+  const nameOf = (id: number, end: string): string => `.unpack-${id}-${end}`;
+  const writing = [pid, process.pid, process.ppid].map((id) => nameOf(id, "writing"));
+  const [left, own, other] = [pid, process.pid, process.ppid].map((id) => nameOf(id, "still"));
+  const before = Date.now() / 1000 - 20;
+  for (const name of [...writing, left!, own!, other!]) mkdirSync(join(unpacking.parent, name));
+  for (const name of [left, own, other]) utimesSync(join(unpacking.parent, name!), before, before);
+  const folder = basename(unpack(unpacking));
+  const found = new Set(readdirSync(unpacking.parent));
+  assert.deepEqual(found, new Set([...writing, other, folder]));
 });
 
 describe("removeOthers", () => {

@@ -8,7 +8,7 @@ import {
   statSync,
   type Stats,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { makeFolder } from "../../shared/make-folder.ts";
 import { isUnpackedName } from "../../shared/unpacked-name.ts";
@@ -214,34 +214,44 @@ function describeOthers(key: Key, folder: string, other: string): string {
   );
 }
 
-/** What the service alone makes in DATA_DIR, before it keeps versions there. */
+/** What the service alone makes in DATA_DIR, before it keeps versions there; and what it unpacks first. */
 const MARKS = ["lock.db", "secret.key"];
 
 /** Whether the service has been there. */
 function isMarked({ config }: Given, folder: string): boolean {
-  const marks = folder === config.DATA_DIR ? MARKS.map((name) => join(folder, name)) : [];
+  const isData = folder === config.DATA_DIR;
+  const marks = isData ? MARKS.map((name) => join(folder, name)) : [];
   const database = databaseFile(config) ?? "";
   if (dirname(database) === folder) marks.push(database);
-  return marks.some((path) => existsSync(path));
+  return marks.some((path) => existsSync(path)) || (isData && hasUnpacked(folder));
+}
+
+function hasUnpacked(folder: string): boolean {
+  const names = namesIn(join(folder, "runtime"));
+  return names.length > 0 && names.every(isUnpackedName);
 }
 
 /** What a folder holds of somebody else. */
 function findOther(given: Given, folder: string): string | undefined {
   if (isMarked(given, folder)) return undefined;
-  const others = namesIn(folder).filter((name) => !/^\.|^lost\+found$/.test(name));
-  if (folder !== given.config.DATA_DIR) return others[0];
+  const { config } = given;
+  // One of them may lie in another.
+  const ours = [config.PLUGINS_DIR, ...foldersOf(given).map((own) => own.folder)];
+  const expected = new Set(ours.map((path) => relative(folder, path).split(sep)[0]));
+  const others = namesIn(folder).filter(
+    (name) => !/^\.|^lost\+found$/.test(name) && !expected.has(name),
+  );
+  if (folder !== config.DATA_DIR) return others[0];
   return findTaken(folder) ?? others.find((name) => !OWN.includes(name));
 }
 
 /** What somebody else has put where the service removes what it does not know. */
 function findTaken(folder: string): string | undefined {
-  // A start that was killed in its first moment has unpacked, and left no other trace.
-  const others = namesIn(join(folder, "runtime")).filter((name) => !isUnpackedName(name));
-  const [first] = [
-    ...others.map((name) => join("runtime", name)),
-    ...namesIn(join(folder, "versions")).map((name) => join("versions", name)),
-  ];
-  return first;
+  const taken = ["runtime", "versions"].flatMap((own) =>
+    namesIn(join(folder, own)).map((name) => join(own, name)),
+  );
+  // What the program has left there is not what somebody else has put.
+  return taken.find((path) => !isUnpackedName(basename(path)));
 }
 
 /** What cannot be listed is not emptied either. */
