@@ -69,6 +69,15 @@ describe("bytes that cannot be read", () => {
     assert.deepEqual(after, [before[0]! + 1, before[1]]);
   });
 
+  test("behind a request that was answered before its body's end they are answered too", async () => {
+    const socket = await open();
+    const answered = read(socket);
+    socket.write(`POST ${toCall("nobody")} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n`);
+    await once(socket, "data");
+    socket.write("{}GET / HTTP/9\r\n\r\n");
+    assert.match(await answered, /^HTTP\/1\.1 404 [^]*HTTP\/1\.1 400 /);
+  });
+
   test("within a body they are told its caller and the operator alike", async () => {
     const answer = await raw(
       service.origin,

@@ -4,11 +4,12 @@ import type { Socket } from "node:net";
 /** How long, and how much, a client may still send after its answer; milliseconds and bytes. */
 const LINGER = { ms: 500, bytes: 4 * 1024 * 1024, pollMs: 25 };
 
-const lingering = new WeakSet<Socket>();
+/** The last on each that had its answer before its end. */
+const unread = new WeakMap<Socket, IncomingMessage>();
 
 /** Whether a request on it has its answer, and a body that has not come to its end. */
 export function isLingering(socket: Socket): boolean {
-  return lingering.has(socket);
+  return unread.get(socket)?.complete === false;
 }
 
 /** For what happens before an answer ends. */
@@ -27,13 +28,12 @@ function linger(incoming: IncomingMessage): void {
   const close = socket.destroySoon;
   // Closed at once, with bytes on their way to it, it would be reset before the answer is read.
   socket.destroySoon = () => void socket.end();
-  lingering.add(socket);
+  unread.set(socket, incoming);
   incoming.resume();
   const timer = setInterval(() => {
     const isOver = socket.bytesRead > mostBytes || performance.now() > until;
     if (!incoming.complete && !socket.destroyed && !isOver) return;
     clearInterval(timer);
-    lingering.delete(socket);
     socket.destroySoon = close;
     if (!incoming.complete) socket.destroy();
     else if (socket.writableEnded) socket.destroySoon();
