@@ -271,7 +271,7 @@ function end(execution: Execution, ending: Ended, condition: Condition): boolean
  */
 function onStray(thrown: unknown): void {
   const execution = belonging.getStore() ?? (runs === 0 ? current : null);
-  if (execution?.ended === true) warnOfEarlier(FAILED);
+  if (execution?.ended === true) warnOfEarlier(hasStray ? FAILED : FAILED_FIRST);
   if (execution === null || execution.isSettled || execution.ended) taint(execution, thrown);
   else end(execution, failure(execution, thrown), "spoilt");
 }
@@ -284,7 +284,9 @@ function taint(execution: Execution | null, thrown: unknown): void {
   if (!isInspecting) line.send({ type: "stray", id: execution?.job.id ?? "", text });
 }
 
-const FAILED = "failed, and what waits for it waits on: the service's log says where";
+const FAILED = "failed, and what waits for it waits on";
+/** Of a thread the first is told. */
+const FAILED_FIRST = `${FAILED}: the service's log says where`;
 const PRINTED = "printed, which is in no log";
 
 /**

@@ -311,6 +311,19 @@ test("while it stops, what a run waits for is handed over, and nothing else", as
   assert.equal(machine.begun.length, 4);
 });
 
+test("at a stop a thread that starts beside a run is for what that one waits for", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  machine.start("a1");
+  await machine.turn();
+  machine.start("b1");
+  machine.startAwaited("a1", "b2");
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  assert.equal(machine.threads.find(({ flow }) => flow === "b")?.worker.isStarting, true);
+  void machine.scheduler.stop();
+  await machine.turn();
+  assert.deepEqual(machine.begun, ["a1", "b2"]);
+});
+
 test("a single thread's run can wait for another, and that for a third", async () => {
   const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
   for (const id of ["a1", "d1"]) machine.start(id);

@@ -31,6 +31,7 @@ interface Waited {
 
 /** One that is to be written. */
 interface Cancel {
+  readonly id: string;
   readonly statement: Statement;
   resolve(isCancelled: boolean): void;
   reject(error: unknown): void;
@@ -95,19 +96,30 @@ export class Elsewhere {
   #cancel(id: string, reason: string): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     const statement = cancelUnended(this.#store, id, reason, now());
-    if (this.#cancels.push({ statement, resolve, reject }) === 1) this.#commitSoon();
+    if (this.#cancels.push({ id, statement, resolve, reject }) === 1) this.#commitSoon();
     return promise;
   }
 
   #commitSoon(): void {
     setImmediate(() => {
-      const cancels = this.#cancels.splice(0, PAGE);
+      // In the order in which others lock them: the oldest first.
+      const cancels = this.#cancels.splice(0, PAGE).toSorted((a, b) => (a.id < b.id ? -1 : 1));
       if (this.#cancels.length > 0) this.#commitSoon();
-      this.#store.commit(cancels.map(({ statement }) => statement)).then(
-        (counts) => cancels.forEach(({ resolve }, at) => resolve((counts[at] ?? 0) > 0)),
-        (error: unknown) => cancels.forEach(({ reject }) => reject(error)),
-      );
+      this.#commit(cancels).catch((error: unknown) => {
+        // Its node may write some of them at that moment, in another order.
+        if (cancels.length > 1) return this.#commit(cancels).catch(rejectAll);
+        return rejectAll(error);
+      });
+
+      function rejectAll(error: unknown): void {
+        for (const { reject } of cancels) reject(error);
+      }
     });
+  }
+
+  async #commit(cancels: readonly Cancel[]): Promise<void> {
+    const counts = await this.#store.commit(cancels.map(({ statement }) => statement));
+    cancels.forEach(({ resolve }, at) => resolve((counts[at] ?? 0) > 0));
   }
 
   /** Settles it with the ending that is written elsewhere. */

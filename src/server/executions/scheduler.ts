@@ -25,8 +25,8 @@ export interface SchedulerOptions extends Limits {
 
 /**
  * The only place that decides when and where something runs. Runs of one flow wait in one queue;
- * flows take turns; at most `workerThreads` threads have runs, and at most `flowMaxConcurrent` of
- * one flow. The last free thread is kept for a flow that has none (contract, section 7, number 1).
+ * flows take turns; at most `workerThreads` threads have runs that no other one waits for, and at most
+ * `flowMaxConcurrent` of one flow. The last free thread is kept for a flow that has none (contract, section 7, number 1).
  * A turn is what ends within a millisecond. While no other flow waits for a thread, a few runs more
  * are given to threads that have some: they need not wait for a message. What stands behind a run
  * that takes long is called back and waits again, before all others; nothing runs twice. What a run
@@ -165,7 +165,8 @@ export class Scheduler implements WorkerEvents {
     this.#isStopping = true;
     for (const worker of this.#flows.workers) {
       worker.recall();
-      if (worker.isStarting) this.#promise(worker);
+      // One that starts beside another is for what that one waits for.
+      if (worker.isStarting && worker.lender === null) this.#promise(worker);
     }
     return this.#conditions.until(() => this.#flows.workers.every((worker) => !isMoving(worker)));
   }
@@ -272,7 +273,8 @@ export class Scheduler implements WorkerEvents {
     const together = togetherOf(flow, spec);
     const mayHaveMore = this.#threads.mayHaveMore(flow);
     const idle = mayHaveMore ? this.#threads.takeIdle(flow, spec.key) : undefined;
-    if (idle !== undefined) return this.#handOver(flow, idle, flow.take(spec.key, together));
+    if (idle !== undefined)
+      return this.#handOver(flow, idle, flow.take(spec.key, idle.isDoubted ? 1 : together));
     if (spec.isolation === "flow") {
       const behind = mayHaveMore ? together : flow.time.behind;
       const busy = behind > 1 ? flow.findShortest(spec.key, behind) : undefined;

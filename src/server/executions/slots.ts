@@ -6,7 +6,7 @@ import type { FlowQueue } from "./flow-queue.ts";
  * `flowMaxConcurrent` of one flow, and the last one for a flow that has none (contract, section 7,
  * number 1). Where that leaves none for a run that another one waits for, it has the slot of that one
  * beside it, and may pass it on: runs that wait for each other lock nobody out. Of the threads of a
- * slot all wait but one, and there are MAX_CHILD_DEPTH of them at most beside the first.
+ * slot all have asked to wait but one, and there are MAX_CHILD_DEPTH of them at most beside the first.
  */
 export class Slots {
   readonly #total: number;

@@ -149,9 +149,13 @@ export class Worker {
     return (
       this.#state === "ready" &&
       !(this.isRecalling || this.#isStalled || this.isAborting || this.isLeaving) &&
-      // One after the other, until it has begun one.
-      !(this.#doubtedSince !== null && this.isBusy)
+      !(this.isDoubted && this.isBusy)
     );
+  }
+
+  /** Whether it has begun none of what came back: it gets one after the other, until it has. */
+  get isDoubted(): boolean {
+    return this.#doubtedSince !== null;
   }
 
   /** Whether its thread is told to end, or has ended. */
@@ -171,7 +175,7 @@ export class Worker {
     return this.#inbox.length > this.#unsent;
   }
 
-  /** Whether its current run does nothing until another has ended. */
+  /** Whether its current run has asked to wait for another: what it does meanwhile is not known. */
   get isWaiting(): boolean {
     return this.awaited.size > 0 && this.#inbox.length > 0;
   }
