@@ -407,6 +407,34 @@ test("so do several that are called back from it, one time after the other", asy
   assert.deepEqual(machine.begun.slice(-2), ["a1", "a2"]);
 });
 
+test("one that is held gets one run at a time, though runs have become short meanwhile", async () => {
+  const machine = openMachine({ workerThreads: 4, flowMaxConcurrent: 2, ms: 0.01 });
+  for (let at = 0; at < 60; at += 1) machine.start(`a-${at}`);
+  await machine.runAll();
+  for (let at = 0; at < 16; at += 1) machine.start(`a=${at}`);
+  await machine.turn();
+  const held = machine.threads.find(({ worker }) => worker.length > 0);
+  await machine.runAll();
+  const other = machine.threads.find((thread) => thread !== held);
+  assert.ok(held !== undefined && other !== undefined);
+  held.isHeld = true;
+  for (let at = 0; at < 30; at += 1) machine.start(`a+${at}`);
+  await machine.turn();
+  const { worker } = held;
+  const recall = worker.recall.bind(worker);
+  worker.recall = () => {
+    recall();
+    // Before it is answered, so many end that a run counts as short again.
+    for (let at = 0; at < 12; at += 1) other.endCurrent(0.01);
+  };
+  await machine.pass(2);
+  other.endCurrent(0.01);
+  await machine.pass(3.5);
+  await machine.pass(6);
+  await machine.pass(1100);
+  assert.equal(held.isEnding, true);
+});
+
 test("what has begun is left where it is, however long it takes", async () => {
   const machine = openMachine({ workerThreads: 3, flowMaxConcurrent: 2 });
   machine.start("a1");
