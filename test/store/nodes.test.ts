@@ -420,6 +420,28 @@ test("a command changes no table of a node that runs an earlier version", async 
   await (await beside())[Symbol.asyncDispose]();
 });
 
+test("a start that changes tables under a node that works is tried again", async () => {
+  const url = await server.createDatabase();
+  await (await openNodeStore(url))[Symbol.asyncDispose]();
+  await query(
+    url,
+    "delete from migration where name = '0021-claims-and-failures'",
+    "drop index execution_claim_expires_at, execution_failed_webhook, execution_failed_flow",
+  );
+  const working = new pg.Client(url);
+  await working.connect();
+  // So that the start is the one that is given up.
+  await working.query("set deadlock_timeout = '1h'; begin; lock execution in row exclusive mode");
+  const started = openNodeStore(url);
+  await poll("the start to wait", async () => {
+    const text = `select from pg_locks where ${HERE} and not granted`;
+    return (await working.query(text)).rowCount === 0 ? null : true;
+  });
+  await working.query("lock execution_claim in row exclusive mode; commit");
+  await working.end();
+  await using _store = await started;
+});
+
 test("who gives up what is locked leaves nothing at the server that waits for it", async () => {
   const url = await server.createDatabase();
   await using store = await openNodeStore(url);

@@ -46,6 +46,11 @@ export function isDenied(error: unknown): boolean {
   return DENIED.test(toUnitError(error).code);
 }
 
+/** Whether it waited for others that wait for it: nothing was changed. */
+export function isDeadlock(error: unknown): boolean {
+  return toUnitError(error).code === "40P01";
+}
+
 /** Whether the server gave a statement up, which changed nothing. */
 export function isOutOfTime(error: unknown): boolean {
   return toUnitError(error).code === "57014";

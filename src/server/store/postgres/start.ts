@@ -6,7 +6,7 @@ import { apply, listDue, openProgress, refuseNewer } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { toDialect } from "./compiler.ts";
 import { ANSWER_MS, describePlace, transact, type Session, type TimedQuery } from "./connection.ts";
-import { isDenied, toUnitError } from "./error.ts";
+import { isDeadlock, isDenied, toUnitError } from "./error.ts";
 import { CLOCK, NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Opened, ThreadData } from "./thread-protocol.ts";
 
@@ -114,7 +114,7 @@ export async function prepareTables(
   tell: (line: string) => void,
   isBeside = false,
 ): Promise<Pick<Opened, "moved">> {
-  await transact(client, () => bringUpToDate(client, tell, isBeside));
+  await untilNoDeadlock(() => transact(client, () => bringUpToDate(client, tell, isBeside)));
   return { moved: await openTables(client).selectFrom("execution_moved").selectAll().execute() };
 }
 
@@ -142,6 +142,18 @@ export async function bringUpToDate(
   if (applied.length > 0) tell("The database is brought up to date");
   await apply(openTables(client), due, openProgress(tell));
 }
+
+/** Of a node that goes on meanwhile, a unit may have one table and want another that is changed already. */
+async function untilNoDeadlock(act: () => Promise<void>): Promise<void> {
+  for (let left = TRIES; ; left -= 1)
+    try {
+      return await act();
+    } catch (error) {
+      if (left === 0 || !isDeadlock(error)) throw error;
+    }
+}
+
+const TRIES = 20;
 
 /** @throws StartError */
 async function refuseServed(client: Client): Promise<void> {
