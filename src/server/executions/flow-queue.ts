@@ -1,4 +1,4 @@
-import type { Ending } from "../../shared/wire/protocol.ts";
+import type { Ending, FlowSpec } from "../../shared/wire/protocol.ts";
 import type { Run, Worker } from "../workers/worker.ts";
 import { Renewals } from "./renewals.ts";
 import { RunQueue } from "./run-queue.ts";
@@ -30,6 +30,11 @@ export class FlowQueue {
   failNext(key: string, ending: Ending): void {
     const [run] = this.take(key, 1);
     run?.ended(ending);
+  }
+
+  /** How many runs a thread is given at once: each of `isolation: "execution"` has one of its own. */
+  togetherOf({ isolation }: FlowSpec): number {
+    return isolation === "execution" ? 1 : this.time.together;
   }
 
   /** Takes the next runs of a version, one at least where that is next. */

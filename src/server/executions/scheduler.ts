@@ -168,7 +168,7 @@ export class Scheduler implements WorkerEvents {
       // One that starts beside another is for what that one waits for.
       if (worker.isStarting && worker.lender === null) this.#promise(worker);
     }
-    return this.#conditions.until(() => this.#flows.workers.every((worker) => !isMoving(worker)));
+    return this.#conditions.until(() => this.#flows.workers.every(({ isMoving }) => !isMoving));
   }
 
   /** Resolves once no thread has a run. */
@@ -270,7 +270,7 @@ export class Scheduler implements WorkerEvents {
     const next = flow.runs.first;
     if (next === null) return false;
     const { spec } = next;
-    const together = togetherOf(flow, spec);
+    const together = flow.togetherOf(spec);
     const mayHaveMore = this.#threads.mayHaveMore(flow);
     const idle = mayHaveMore ? this.#threads.takeIdle(flow, spec.key) : undefined;
     if (idle !== undefined)
@@ -339,14 +339,4 @@ function endWithdrawn(runs: readonly Run[]): Run[] {
   const left = runs.filter(({ abortReason }) => abortReason === null);
   for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
   return left;
-}
-
-/** Each run of `isolation: "execution"` has a thread of its own. */
-function togetherOf(flow: FlowQueue, { isolation }: FlowSpec): number {
-  return isolation === "execution" ? 1 : flow.time.together;
-}
-
-/** Whether runs are on their way to or from it. */
-function isMoving(worker: Worker): boolean {
-  return worker.isRecalling || (worker.reserved > 0 && !worker.isStarting);
 }

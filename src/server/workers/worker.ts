@@ -144,6 +144,11 @@ export class Worker {
     return this.#inbox.length + this.reserved > 0;
   }
 
+  /** Whether runs are on their way to or from it. */
+  get isMoving(): boolean {
+    return this.isRecalling || (this.reserved > 0 && !this.isStarting);
+  }
+
   /** Whether runs may be handed over. */
   get isOpen(): boolean {
     return (
