@@ -30,6 +30,27 @@ function fillDisk(folder: string): void {
   }
 }
 
+/** A service whose data is on a disk of 24 MB. */
+async function openOnDisk(
+  stack: AsyncDisposableStack,
+  options: Parameters<typeof openTestService>[0],
+): Promise<{ service: TestService; disk: string }> {
+  let disk = "";
+  const service = stack.use(
+    await openTestService({
+      ...options,
+      config: { DATA_DIR: "./disk" },
+      prepare: async (directory) => {
+        disk = join(directory, "disk");
+        await mkdir(disk);
+        assert.ok(mountDisk(disk, "size=24m"));
+      },
+    }),
+  );
+  stack.defer(() => unmountDisk(disk));
+  return { service, disk };
+}
+
 describe("storage", () => {
   const skip = isMountable() ? false : "a small disk cannot be mounted here";
 
@@ -38,20 +59,7 @@ describe("storage", () => {
     { skip },
     async () => {
       await using stack = new AsyncDisposableStack();
-      let disk = "";
-      const service = stack.use(
-        await openTestService({
-          config: { DATA_DIR: "./disk" },
-          flows: ["echo"],
-          prepare: async (directory) => {
-            disk = join(directory, "disk");
-            await mkdir(disk);
-            assert.ok(mountDisk(disk, "size=24m"));
-          },
-          start: false,
-        }),
-      );
-      stack.defer(() => unmountDisk(disk));
+      const { service, disk } = await openOnDisk(stack, { flows: ["echo"], start: false });
       await writeFile(join(disk, ".filler"), Buffer.alloc(23.5 * 2 ** 20));
       const refused = await run(service, ["serve"]);
       assert.equal(refused.code, 1, refused.stderr);
@@ -154,19 +162,7 @@ describe("storage", () => {
     { skip },
     async () => {
       await using stack = new AsyncDisposableStack();
-      let disk = "";
-      const service = stack.use(
-        await openTestService({
-          config: { DATA_DIR: "./disk" },
-          flows: ["sleep"],
-          prepare: async (directory) => {
-            disk = join(directory, "disk");
-            await mkdir(disk);
-            assert.ok(mountDisk(disk, "size=24m"));
-          },
-        }),
-      );
-      stack.defer(() => unmountDisk(disk));
+      const { service, disk } = await openOnDisk(stack, { flows: ["sleep"] });
       stack.defer(() => service.stop().then(() => undefined));
       await service.createWebhook("sleep", "sleep", { is_productive: true });
       const ids: string[] = [];

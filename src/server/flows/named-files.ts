@@ -11,7 +11,8 @@ const IMPORTING = /\b(?:from|import|require(?:\.resolve)?)\s*\(?\s*$/;
 const LONGEST_BEFORE = 50;
 /** How code finds what lies beside it, wherever that is named: by its own place, or by an import of a value. */
 const BESIDE = /\bimport\.meta\b|\b__(?:dir|file)name\b|\b(?:import|require)\s*\(\s*[^\s"'`)]/;
-const CODE = /\.[cm]?[jt]sx?$/;
+/** Of a file that may be imported as code. */
+export const CODE = /\.[cm]?[jt]sx?$/;
 
 /** What a file of code names, relative to PLUGINS_DIR; whether it exists is not known. */
 export interface NamedFiles {

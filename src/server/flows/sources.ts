@@ -5,7 +5,7 @@ import type { BigIntStats } from "node:fs";
 import { now } from "../../shared/clock.ts";
 import { isInside } from "../../shared/path.ts";
 import { findMistake } from "./misplaced.ts";
-import { namedBy, type NamedFiles } from "./named-files.ts";
+import { CODE, namedBy, type NamedFiles } from "./named-files.ts";
 import { isMissing, type FlowPaths } from "./paths.ts";
 
 /** A file without change for this long, in milliseconds, is taken as completely written. */
@@ -168,8 +168,6 @@ function signatureOf(stats: BigIntStats): string {
 function sinceOf(stats: BigIntStats): number {
   return Math.min(now(), Number(stats.ctimeNs / 1_000_000n));
 }
-
-const CODE = /\.[cm]?[jt]sx?$/;
 
 function toSource(path: string, content: Buffer, since: number): Source {
   const text = CODE.test(path) ? content.toString() : "";
