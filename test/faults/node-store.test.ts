@@ -9,7 +9,7 @@ import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 import { assertNothingLost, openLoad, Told } from "./cluster-load.ts";
 import { assertNoneInterrupted, assertServes, begun, swept, warm } from "./cluster-watch.ts";
 import { LEASE_MS, mostUntilSwept, openCluster, type ClusterNode } from "./cluster.ts";
-import { figure, NODES, openRandom, SEED } from "./sizes.ts";
+import { figure, mostHere, NODES, openRandom, SEED } from "./sizes.ts";
 
 /** The database of several nodes, the way to it and their clocks fail: nobody is given up for that. */
 
@@ -41,6 +41,19 @@ describe("nodes and their database", () => {
     await assertNothingLost(cluster, told, 50);
     for (const { service } of cluster.nodes) await assertServes(service);
   });
+
+  for (const cut of ["hold", "strand", "holdAnswers"] as const)
+    test(`a node ends, though its network swallows what it says: ${cut}`, async () => {
+      await using cluster = await openCluster(server, { nodes: 1 });
+      const { proxy, service } = cluster.nodes[0] as ClusterNode;
+      assert.equal((await service.call("held")).status, 200);
+      proxy[cut]();
+      const from = performance.now();
+      assert.equal(await service.stop(), 0);
+      const ms = performance.now() - from;
+      figure(`nodes: SIGTERM until the end, ${cut}`, ms, "ms");
+      assert.ok(ms < mostHere(25_000), "within what a supervisor waits");
+    });
 
   test("clocks of nodes are hours apart, and nobody is given up for it", async () => {
     await using cluster = await openCluster(server, { nodes: 1 });

@@ -191,7 +191,7 @@ export class Session {
   async close(): Promise<void> {
     await this.#turn;
     this.#isClosed = true;
-    await this.#client?.end().catch(() => {});
+    if (this.#client !== null) await endClient(this.#client);
     this.#client = null;
   }
 
@@ -219,6 +219,16 @@ export class Session {
       throw error;
     }
   }
+}
+
+/** A connection that is not ended after so long is closed at once, in milliseconds. */
+const END_MS = 2000;
+
+/** The driver's own end waits for the server, which may be out of reach. */
+export async function endClient(client: pg.Client): Promise<void> {
+  const late = setTimeout(() => client.connection.stream.destroy(), END_MS);
+  await client.end().catch(() => {});
+  clearTimeout(late);
 }
 
 /** Closes the connection where nothing arrives for 5 seconds: this fails then. */
@@ -298,7 +308,7 @@ export async function transact<T>(
   } catch (error) {
     // Of a connection that is gone there is nothing to roll back.
     if (!isLost(error)) await client.query("rollback").catch(() => {});
-    else await client.end().catch(() => {});
+    else await endClient(client);
     throw error;
   }
 }

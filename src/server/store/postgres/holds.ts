@@ -1,14 +1,11 @@
 import pg from "pg";
 import type { SharedTask } from "../shared-store.ts";
-import { ANSWER_MS, requireWritable, toClientConfig, UNLIMITED } from "./connection.ts";
+import { ANSWER_MS, endClient, requireWritable, toClientConfig, UNLIMITED } from "./connection.ts";
 import type { ThreadData } from "./thread-protocol.ts";
 
 /** The first half of the numbers of tasks' locks, so that they are nobody else's: "flow". */
 const LOCKS = 0x66_6c_6f_77;
 const NUMBERS: Readonly<Record<SharedTask, number>> = { firstStart: 1, retention: 2 };
-
-/** A connection that is not ended after so long is closed at once, in milliseconds. */
-const END_MS = 2000;
 
 /**
  * Tasks that this service has, each by a lock of a transaction of its own, which does nothing else:
@@ -55,9 +52,7 @@ export class Holds {
   /** The transaction ends with its connection. */
   async #end(id: number, client: pg.Client): Promise<void> {
     this.#clients.delete(id);
-    const late = setTimeout(() => client.connection.stream.destroy(), END_MS);
-    await client.end().catch(() => {});
-    clearTimeout(late);
+    await endClient(client);
   }
 }
 

@@ -101,8 +101,10 @@ async function respond(request: Request, parts: Parts): Promise<Answer> {
     return { id, isHeld: await holds.take(id, request.hold, request.isWaited) };
   if ("release" in request) return { id, isHeld: await holds.release(request.release) };
   if (!("close" in request)) return respondAsNode(request, parts);
-  await Promise.all([lanes.close(), reads.close(), holds.close(), heartbeat.close()]);
+  await Promise.all([lanes.close(), reads.close(), holds.close()]);
   await writer.close();
+  // Until then it is what tells that the writer's connection is dead.
+  await heartbeat.close();
   return { id, closed: true };
 }
 
