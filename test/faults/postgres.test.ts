@@ -59,6 +59,7 @@ async function openRecording(config: object = {}): Promise<TestService> {
   url = await server.createDatabase();
   const service = await openTestService({
     config: { DATABASE_URL: url, WORKER_THREADS: 4, FLOW_MAX_CONCURRENT: 4, ...config },
+    flows: ["logging"],
     files: { "recording.ts": RECORDING },
   });
   await service.createWebhook("recording", "recording");
@@ -183,6 +184,30 @@ describe("store in PostgreSQL", () => {
     const ended = await running;
     assert.equal(ended.status, 200, ended.text);
     assert.equal((await service.call("held", "")).status, 200);
+  });
+
+  test("what a flow logs while PostgreSQL is away is in its log, in its order", async (t) => {
+    if (server.own === null) return t.skip("the server is another's");
+    await using service = await openRecording();
+    await service.createWebhook("logging", "logging", { sync_mode: "hold" });
+    const lines = 120;
+    const running = service.call("logging", `?lines=${lines}`);
+    const read = async (): Promise<string[]> => {
+      const [execution] = JSON.parse((await service.api("GET", "/execution")).text).items;
+      if (execution === undefined) return [];
+      const { text } = await service.api("GET", `/execution/${execution.id}/log?limit=500`);
+      return JSON.parse(text).items.map((line: { text: string }) => line.text);
+    };
+    await poll("the first line", async () => (await read()).length > 0 || null);
+    await server.own.kill();
+    // Longer than a record is tried.
+    await wait(8000);
+    await server.own.start();
+    assert.equal((await running).status, 200);
+    assert.deepEqual(
+      await read(),
+      Array.from({ length: lines }, (_, at) => `line ${at}`),
+    );
   });
 
   test("while the user has no rights calls get 503, what runs ends later, and all goes on", async () => {

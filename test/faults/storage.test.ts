@@ -51,6 +51,15 @@ async function openOnDisk(
   return { service, disk };
 }
 
+/** Of the newest execution of the flow "logging", without what fills its lines. */
+async function readLog(service: TestService): Promise<string[]> {
+  const listed = await service.api("GET", "/execution?flow=logging");
+  const [execution] = JSON.parse(listed.text).items;
+  if (execution === undefined) return [];
+  const { text } = await service.api("GET", `/execution/${execution.id}/log?limit=500`);
+  return JSON.parse(text).items.map((line: { text: string }) => line.text.slice(0, 8).trimEnd());
+}
+
 describe("storage", () => {
   const skip = isMountable() ? false : "a small disk cannot be mounted here";
 
@@ -77,7 +86,7 @@ describe("storage", () => {
     const service = stack.use(
       await openTestService({
         config: { DATA_DIR: "./disk", SYNC_MODE: "hold" },
-        flows: ["echo"],
+        flows: ["echo", "logging"],
         prepare: async (directory) => {
           disk = join(directory, "disk");
           await mkdir(disk);
@@ -90,6 +99,9 @@ describe("storage", () => {
     stack.defer(() => service.stop().then(() => undefined));
     await service.createWebhook("echo", "echo", { is_productive: true });
     assert.equal((await service.call("echo")).status, 200);
+    await service.createWebhook("logging", "logging", { is_productive: true });
+    const logging = service.call("logging", "?lines=180&blanks=20000&ms=10");
+    await poll("a line", async () => ((await readLog(service)).length > 0 ? true : null));
     fillDisk(disk);
     const statuses = await overwhelm(service);
     const refused = statuses.filter((status) => status === 503).length;
@@ -105,6 +117,9 @@ describe("storage", () => {
       (await readiness(service)) === 200 ? true : null,
     );
     figure("disk full: freed until it is ready", performance.now() - begun, "ms");
+    assert.equal((await logging).status, 200);
+    const lines = Array.from({ length: 180 }, (_, at) => `line ${at}`);
+    assert.deepEqual(await readLog(service), lines, "what it logged meanwhile, in its order");
     assert.equal((await service.call("echo")).status, 200);
     assert.match(
       service.logs(),

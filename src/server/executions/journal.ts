@@ -17,6 +17,7 @@ import { openChanges, type Changes } from "./changes.ts";
 import type { Input } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
 import { toStorable } from "../store/storable-text.ts";
+import { UnwrittenLines } from "./unwritten-lines.ts";
 
 /** How long to wait before what could not be written or read is tried again. */
 const RETRY_MS = 1000;
@@ -26,6 +27,7 @@ export class Journal {
   readonly changes: Changes = openChanges();
   readonly #store: Store;
   readonly #log: Log;
+  readonly #unwritten = new UnwrittenLines();
   /** The service stops: what has not begun is not tried again. */
   isClosing = false;
   /** It has stopped: nor is what has ended. */
@@ -133,11 +135,28 @@ export class Journal {
   addLog(id: string, lines: readonly LogLine[]): void {
     if (lines.length === 0) return;
     const storable = lines.map((line) => ({ ...line, text: toStorable(line.text) }));
-    this.#store.ledger.append({ kind: "log", id, lines: storable }, null, {
+    if (this.#unwritten.has(id)) this.#unwritten.add(id, storable);
+    else this.#appendLog(id, storable);
+  }
+
+  #appendLog(id: string, lines: readonly LogLine[]): void {
+    this.#store.ledger.append({ kind: "log", id, lines }, null, {
       written: () => this.changes.publish(id, "log"),
-      failed: (error) =>
-        this.#log.warn({ execution: id, error: String(error) }, "Cannot write log lines"),
+      failed: (error) => {
+        if (this.isStopped || !isPassing(error)) return this.#leaveLog(id, error);
+        this.#unwritten.add(id, lines);
+        setTimeout(() => this.#appendUnwritten(id), RETRY_MS).unref();
+      },
     });
+  }
+
+  #leaveLog(id: string, error: StoreError): void {
+    this.#log.warn({ execution: id, error: String(error) }, "Cannot write log lines");
+  }
+
+  #appendUnwritten(id: string): void {
+    const lines = this.#unwritten.take(id);
+    if (lines.length > 0) this.#appendLog(id, lines);
   }
 
   /**
@@ -162,6 +181,8 @@ export class Journal {
     events: Omit<RecordEvents, "failed">,
     isWanted = (): boolean => true,
   ): void {
+    // Whoever reads that an execution has ended finds its log.
+    if (record.kind === "end") this.#appendUnwritten(record.id);
     this.#store.ledger.append(record, text, {
       ...events,
       failed: (error) => {

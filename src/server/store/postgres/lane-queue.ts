@@ -1,6 +1,6 @@
 import { lengthOf, type LedgerEntry, type LedgerRecord } from "../ledger-record.ts";
 import type { RecordEvents } from "../ledger.ts";
-import { isRefusal, StoreError } from "../store-error.ts";
+import { isRefusal, StoreError, type UnitError } from "../store-error.ts";
 import { MOST_OF_BATCH, type Recorded } from "./thread-protocol.ts";
 
 /** A record, and who is told what becomes of it. */
@@ -16,6 +16,8 @@ export interface LaneOptions {
   /** It was written, or will not be. */
   done(entry: LedgerEntry): void;
   onDamage(error: Error): void;
+  /** Whether what comes behind a record that can be tried again is given back with it. */
+  readonly isInOrder: boolean;
 }
 
 /** Records of one lane, which are sent to its thread in each turn of the event loop. */
@@ -71,7 +73,7 @@ export class LaneQueue {
   /** Whether the thread has enough for now. */
   get #isBusy(): boolean {
     const isLong = this.#underWay > 0 && this.#lengthUnderWay >= MOST_OF_BATCH.length;
-    return isLong || this.#underWay >= MOST_UNDER_WAY;
+    return isLong || this.#underWay >= (this.#options.isInOrder ? 1 : MOST_UNDER_WAY);
   }
 
   #flush(): void {
@@ -104,23 +106,27 @@ export class LaneQueue {
     this.#lengthUnderWay -= sumOf(entries);
     const isWell = recorded.errors.every(([, { kind }]) => isRefusal(kind));
     if (!isWell) for (const reader of this.#readers) reader.isWell = false;
-    this.#ended += entries.length;
     const errors = new Map(recorded.errors);
     const left = {
       overtaken: new Set(recorded.overtaken),
       heldBack: new Set(recorded.heldBack),
     };
+    const passing = this.#options.isInOrder ? findPassing(recorded) : undefined;
+    const behind = passing === undefined ? [] : this.#gathered.splice(0);
+    this.#ended += entries.length + behind.length;
     // The next batch is under way while these are told.
     if (!this.#isBusy) this.#flush();
-    entries.forEach((entry, at) => {
-      const error = errors.get(at);
-      this.#options.done(entry);
-      if (error !== undefined) this.#tell(() => entry.events.failed(new StoreError(error)));
-      else this.#tellWritten(entry, left);
-    });
+    entries.forEach((entry, at) => this.#tellEnd(entry, errors.get(at), left));
+    for (const entry of behind) this.#tellEnd(entry, passing, left);
     const due = this.#readers.filter(({ until }) => until <= this.#ended);
     this.#readers = this.#readers.filter(({ until }) => until > this.#ended);
     for (const reader of due) reader.resolve(reader.isWell);
+  }
+
+  #tellEnd(entry: Waiting, error: UnitError | undefined, left: Left): void {
+    this.#options.done(entry);
+    if (error === undefined) this.#tellWritten(entry, left);
+    else this.#tell(() => entry.events.failed(new StoreError(error)));
   }
 
   #tellWritten({ record, events }: Waiting, { overtaken, heldBack }: Left): void {
@@ -145,6 +151,10 @@ export class LaneQueue {
       this.#options.onDamage(error instanceof Error ? error : new Error(String(error)));
     }
   }
+}
+
+function findPassing({ errors }: Recorded): UnitError | undefined {
+  return errors.find(([, { kind }]) => kind === "unavailable")?.[1];
 }
 
 function sumOf(entries: readonly Waiting[]): number {

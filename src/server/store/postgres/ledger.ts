@@ -40,6 +40,8 @@ export class PostgresLedger implements Ledger {
   constructor(options: LedgerOptions) {
     const open = (lane: Lane): LaneQueue =>
       new LaneQueue({
+        // Lines that are given back are written later: none of the same log may come before them.
+        isInOrder: lane === "log",
         write: async (records) => {
           this.#records += records.length;
           const written = await options.record(lane, records);
