@@ -31,12 +31,12 @@ export interface Dev {
 }
 
 export async function openWorkplace(
-  files: Readonly<Record<string, string>> = {},
+  files: Readonly<Record<string, string | Uint8Array>> = {},
 ): Promise<Workplace> {
   const folder = await mkdtemp(join(tmpdir(), "flowhook-author-"));
   const target = openTarget();
   const env = { XDG_CONFIG_HOME: join(folder, ".config") };
-  const write = async (name: string, text: string): Promise<void> => {
+  const write = async (name: string, text: string | Uint8Array): Promise<void> => {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), text);
   };

@@ -5,7 +5,7 @@ import { openWorkplace, type Workplace } from "./dev-session.ts";
 import { all } from "./session.ts";
 
 /** What authors write by mistake: the file's source, and what they are told to change. */
-const MISTAKES: readonly (readonly [file: string, source: string, told: RegExp])[] = [
+const MISTAKES: readonly (readonly [file: string, source: string | Uint8Array, told: RegExp])[] = [
   [
     "named.ts",
     "export async function run(flow) { return 1; }\n",
@@ -28,6 +28,11 @@ const MISTAKES: readonly (readonly [file: string, source: string, told: RegExp])
   ],
   ["common.js", "module.exports = () => 1;\n", /'module\.exports' .* write 'export default'/],
   ["old.cjs", "module.exports = () => 1;\n", /Rename it to '\.js', as an ES module/],
+  [
+    "wide.ts",
+    Buffer.from("\ufeffexport default async () => 1;\n", "utf16le"),
+    /It is in UTF-16: save it as UTF-8/,
+  ],
   ["page.tsx", "export default () => <b/>;\n", /Rename it to '\.ts', without JSX/],
   [
     "type.ts",

@@ -25,8 +25,12 @@ const DEFINED = /\bexport\s+const\s+(\w+)\s*=\s*defineFlow\s*\(/;
 const IMPORTED = /\bfrom\s*["']flowhook["']/;
 const CALLED = /\bdefineFlow\s*[(<]/;
 
+/** The mark of UTF-16, read as UTF-8, where both of its bytes are none. */
+const UTF_16 = /^\ufffd{2}/;
+
 /** Why a file without a default export looks like a flow all the same; null where it does not. */
 export function findMistake(text: string): string | null {
+  if (UTF_16.test(text)) return "It is in UTF-16: save it as UTF-8";
   if (COMMON_JS.test(text))
     return "It has 'module.exports' and no default export: write 'export default' instead";
   const [, name] = DEFINED.exec(text) ?? NAMED.exec(text) ?? [];
