@@ -72,34 +72,22 @@ export class Deadlines {
       if (took >= this.#options.cancelGraceMs) worker.end();
       return this.#checkBy(worker.since + this.#options.cancelGraceMs);
     }
-    if (took >= run.timeoutMs) this.#expireSoon(worker, run);
-    if (took >= STALL_MS && worker.length > 1) this.#recallSoon(worker, run);
-    if (took >= HELD_MS) this.#recallUnbegunSoon(worker, run);
+    if (took >= Math.min(STALL_MS, run.timeoutMs)) this.#actSoon(worker, run, took);
     const soon = now + STALL_MS;
     const dueMs = took < HELD_MS ? Math.min(HELD_MS, run.timeoutMs) : run.timeoutMs;
     this.#checkBy(worker.length > 1 ? soon : Math.max(worker.since + dueMs, soon));
   }
 
-  /** As `#recallSoon`: it may have ended in time. */
-  #expireSoon(worker: Worker, run: Run): void {
-    this.#options.clock.soon(() => {
-      if (worker.current === run && !worker.isEnding) run.expired();
-    });
-  }
-
-  /** As `#recallSoon`. */
-  #recallUnbegunSoon(worker: Worker, run: Run): void {
-    this.#options.clock.soon(() => {
-      if (worker.current === run) worker.recallUnbegun();
-    });
-  }
-
   /** The server itself may have been late: what has come until now is read first. */
-  #recallSoon(worker: Worker, run: Run): void {
+  #actSoon(worker: Worker, run: Run, took: number): void {
     this.#options.clock.soon(() => {
-      if (worker.current !== run || worker.isRecalling || worker.length < 2) return;
-      this.#options.onStall(run);
-      worker.recall();
+      if (worker.current !== run) return;
+      if (took >= run.timeoutMs && !worker.isEnding) run.expired();
+      if (took >= STALL_MS && worker.length > 1 && !worker.isRecalling) {
+        this.#options.onStall(run);
+        worker.recall();
+      }
+      if (took >= HELD_MS) worker.recallUnbegun();
     });
   }
 }
