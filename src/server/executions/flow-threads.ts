@@ -21,39 +21,25 @@ export interface FlowThreadsOptions extends WarmThreadsOptions {
 /** The threads of all flows: which flow may have another, and when one starts, is kept or goes. */
 export class FlowThreads {
   readonly #options: FlowThreadsOptions;
-  readonly #slots: Slots;
+  /** How many may have runs. */
+  readonly slots: Slots;
   readonly #warm: WarmThreads;
 
   constructor(options: FlowThreadsOptions) {
     this.#options = options;
-    this.#slots = new Slots(options);
+    this.slots = new Slots(options);
     this.#warm = new WarmThreads(options);
-  }
-
-  /** Whether any is free, for whatever flow. */
-  get hasFree(): boolean {
-    return this.#slots.hasFree;
   }
 
   /** How many more threads a flow may have runs in, or start, now. */
   freeFor(flow: FlowQueue): number {
     const mayNotStart = flow.idle.length === 0 && this.#warm.isCrowded;
-    return flow.shortSince !== null || mayNotStart ? 0 : this.#slots.freeFor(flow);
+    return flow.shortSince !== null || mayNotStart ? 0 : this.slots.freeFor(flow);
   }
 
   /** Whether a flow may have runs in another thread, as far as the limits go. */
   mayHaveMore(flow: FlowQueue): boolean {
-    return this.#slots.freeFor(flow) > 0;
-  }
-
-  /** Whether a flow would have more threads, were it not for others. */
-  isShort(flow: FlowQueue): boolean {
-    return this.#slots.isShort(flow);
-  }
-
-  /** Whether a run of it that another one waits for needs the slot of that one, and may have it. */
-  mayBorrow(flow: FlowQueue): boolean {
-    return this.#slots.mayBorrow(flow);
+    return this.slots.freeFor(flow) > 0;
   }
 
   /** An idle worker of a version, which is idle no longer. */
@@ -61,14 +47,9 @@ export class FlowThreads {
     return this.#warm.take(flow, key);
   }
 
-  /** It has runs, or is given some. @param lender whose slot it has; null: one of its own */
-  claim(flow: FlowQueue, worker: Worker, lender: Worker | null): void {
-    this.#slots.claim(flow, worker, lender);
-  }
-
   /** It has no run any more. */
   release(flow: FlowQueue, worker: Worker): void {
-    this.#slots.release(flow, worker);
+    this.slots.release(flow, worker);
     if (worker.isEnding) return this.#warm.remove(flow, worker);
     this.#warm.park(flow, worker);
     worker.endIfUnused();
@@ -77,7 +58,7 @@ export class FlowThreads {
   /** It is gone. */
   forget(flow: FlowQueue, worker: Worker): void {
     this.#warm.remove(flow, worker);
-    this.#slots.release(flow, worker);
+    this.slots.release(flow, worker);
   }
 
   /** Starts one before there is a run for it, where one may be kept. */
@@ -122,7 +103,7 @@ export class FlowThreads {
     const { startWorker, events, onRoom } = this.#options;
     try {
       const worker = startWorker(spec, events);
-      this.#slots.claim(flow, worker, lender);
+      this.slots.claim(flow, worker, lender);
       this.#warm.add(flow, worker);
       return true;
     } catch (error) {

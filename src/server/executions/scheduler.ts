@@ -84,7 +84,7 @@ export class Scheduler implements WorkerEvents {
 
   /** Whether any thread is free, for whatever flow. */
   get hasFreeThread(): boolean {
-    return this.#threads.hasFree;
+    return this.#threads.slots.hasFree;
   }
 
   /** Of each flow of which runs wait for others: those whose turn is next, up to so many. */
@@ -258,7 +258,7 @@ export class Scheduler implements WorkerEvents {
   /** Hands over what the run of a worker waits for, where it needs that one's slot, and may have it. */
   #giveBeside(lender: Worker, run: Run): void {
     const flow = this.#flows.of(run.flow);
-    if (this.#isOpen && !this.#threads.mayBorrow(flow)) return;
+    if (this.#isOpen && !this.#threads.slots.mayBorrow(flow)) return;
     const idle = this.#threads.takeIdle(flow, run.spec.key);
     if (idle === undefined) return this.#threads.startBeside(flow, run.spec, lender);
     flow.runs.remove(run);
@@ -290,11 +290,11 @@ export class Scheduler implements WorkerEvents {
 
   /** Whether another flow waits for a thread that it may have: nobody keeps one longer than need be then. */
   #isAnotherShort(own: FlowQueue): boolean {
-    return this.#flows.someOther(own, (flow) => this.#threads.isShort(flow) && flow.uncovered > 0);
+    return this.#flows.someOther(own, (flow) => this.#threads.slots.isShort(flow));
   }
 
   #handOver(flow: FlowQueue, worker: Worker, runs: Run[], lender: Worker | null = null): true {
-    this.#threads.claim(flow, worker, lender);
+    this.#threads.slots.claim(flow, worker, lender);
     worker.reserved += runs.length;
     this.#record(worker, runs);
     return true;

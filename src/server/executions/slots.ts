@@ -20,6 +20,7 @@ export class Slots {
     this.#mostOfFlow = Math.min(limits.flowMaxConcurrent, Math.max(1, this.#total - 1));
   }
 
+  /** Whether any is free, for whatever flow. */
   get hasFree(): boolean {
     return this.#claimed < this.#total;
   }
@@ -30,9 +31,9 @@ export class Slots {
     return Math.max(0, Math.min(this.#roomOf(flow), total - this.#claimed));
   }
 
-  /** Whether a flow would have more workers, were it not for others. */
+  /** Whether runs of a flow wait for another worker, which it would have, were it not for others. */
   isShort(flow: FlowQueue): boolean {
-    return this.#roomOf(flow) > 0 && this.freeFor(flow) === 0;
+    return this.#roomOf(flow) > 0 && this.freeFor(flow) === 0 && flow.uncovered > 0;
   }
 
   /** Whether a worker of this flow needs the slot of another one, and may have it: what waits does not count. */
@@ -40,7 +41,7 @@ export class Slots {
     return this.freeFor(flow) === 0 && countActive(flow) < this.#mostOfFlow;
   }
 
-  /** @param lender whose slot it has; null: one of its own */
+  /** It has runs, is given some, or starts. @param lender whose slot it has; null: one of its own */
   claim(flow: FlowQueue, worker: Worker, lender: Worker | null): void {
     if (worker.hasSlot) return;
     worker.hasSlot = true;
