@@ -108,7 +108,7 @@ test("what was not replaced after all has its turn before what came meanwhile", 
   queue.leave(waiting.run);
   queue.ended(waiting);
   const next = add();
-  queue.restore(waiting, waiting.run);
+  queue.add(waiting, waiting.run, true);
   assert.deepEqual(queue.listReplaceable(), [next, waiting]);
   for (const { run } of [running, waiting]) queue.leave(run);
   assert.deepEqual(passed, [running.run, waiting.run, next.run]);
@@ -120,7 +120,7 @@ test("what was passed and not replaced after all is back before what was passed 
   queue.leave(waiting.run);
   queue.ended(waiting);
   const next = add();
-  queue.restore(waiting, waiting.run);
+  queue.add(waiting, waiting.run, true);
   assert.deepEqual(passed, [waiting.run, next.run, waiting.run]);
   assert.deepEqual(back, [waiting.run]);
 });

@@ -48,7 +48,7 @@ export class Replacements {
   restore(replaced: readonly ActiveExecution[]): void {
     for (const execution of replaced) {
       execution.decided = null;
-      if (execution.run !== null) execution.queue?.restore(execution, execution.run);
+      if (execution.run !== null) execution.queue?.add(execution, execution.run, true);
       this.#known(execution);
     }
   }

@@ -140,21 +140,18 @@ export class WebhookQueue<Execution extends QueuedExecution> {
     return this.#limits.when_busy === "replace" ? [...this.#pending] : [];
   }
 
-  /** Its run is handed on as soon as it may be. */
-  add(execution: Execution, run: Run): void {
+  /**
+   * Its run is handed on as soon as it may be.
+   *
+   * @param isBack whether it waits before all that are younger: it was to be replaced, and was not
+   */
+  add(execution: Execution, run: Run, isBack = false): void {
     this.#pending.add(execution);
     // What was known of other nodes may be old.
     if (this.#held.length === 0) this.#free = Infinity;
-    this.#held.push(run);
-    this.#passNext();
-  }
-
-  /** It was to be replaced, and was not: it waits before all that are younger. */
-  restore(execution: Execution, run: Run): void {
-    this.#pending.add(execution);
-    if (this.#held.length === 0) this.#free = Infinity;
-    this.#held.insert(run);
-    this.#passNext(run);
+    if (isBack) this.#held.insert(run);
+    else this.#held.push(run);
+    this.#passNext(isBack ? run : null);
   }
 
   /** One that was there before the webhook had limits. */
