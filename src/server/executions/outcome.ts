@@ -46,18 +46,19 @@ export function isJudgedAtOnce({ output_value, response }: Ending): boolean {
  */
 export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Outcome {
   const { status, output_value } = ending;
+  const fail = (why: string): Outcome => decide(id, "ENDED_ERROR", why);
   const status_message = ending.status_message === null ? null : toStorable(ending.status_message);
   const base = { id, status_message, output_value, response: null, warnings: [] };
   const error = output_value === null ? null : findError(output_value, limits);
-  if (error !== null) return fail(id, `output_value ${error}`);
+  if (error !== null) return fail(`output_value ${error}`);
   if (ending.response === null) return { ...base, status };
   const checked = checkResponse(ending.response, limits.sandboxed);
   if ("error" in checked)
     return status === "ENDED_SUCCESS"
-      ? fail(id, `Cannot send the custom response: ${checked.error}`)
+      ? fail(`Cannot send the custom response: ${checked.error}`)
       : { ...base, status };
   if (bodyOf(checked.response).length > limits.max_output_bytes)
-    return fail(id, `The custom response is larger than ${limits.max_output_bytes} bytes`);
+    return fail(`The custom response is larger than ${limits.max_output_bytes} bytes`);
   return { ...base, status, response: checked.response, warnings: checked.warnings };
 }
 
@@ -71,20 +72,10 @@ function isLarger(text: string, bytes: number): boolean {
   return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
 }
 
-function fail(id: string, status_message: string): Outcome {
-  return {
-    id,
-    status: "ENDED_ERROR",
-    status_message: toStorable(status_message),
-    output_value: null,
-    response: null,
-    warnings: [],
-  };
-}
-
 /** An ending that the service decides: a cancel, a time-out, a flow that is not there. */
-export function decide(id: string, status: EndedStatus, status_message: string): Outcome {
-  return { ...fail(id, status_message), status };
+export function decide(id: string, status: EndedStatus, message: string): Outcome {
+  const status_message = toStorable(message);
+  return { id, status, status_message, output_value: null, response: null, warnings: [] };
 }
 
 /** The outcome as the store has it; null while the execution has not ended. */
