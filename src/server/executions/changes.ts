@@ -1,22 +1,19 @@
 /** What changed about an execution: its status, or lines were added to its log. */
 export type Change = "status" | "log";
 
-/** Tells whoever looks on that something is committed; costs nothing while nobody does. */
-export interface Changes {
-  publish(id: string, change: Change): void;
-  /** @returns ends the subscription */
-  subscribe(listener: (id: string, change: Change) => void): () => void;
-}
+type Listener = (id: string, change: Change) => void;
 
-export function openChanges(): Changes {
-  const listeners = new Set<(id: string, change: Change) => void>();
-  return {
-    publish(id, change) {
-      for (const listener of listeners) listener(id, change);
-    },
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
+/** Tells whoever looks on that something is committed; costs nothing while nobody does. */
+export class Changes {
+  readonly #listeners = new Set<Listener>();
+
+  publish(id: string, change: Change): void {
+    for (const listener of this.#listeners) listener(id, change);
+  }
+
+  /** @returns ends the subscription */
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
 }

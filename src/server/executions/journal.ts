@@ -13,7 +13,7 @@ import {
 import type { RecordEvents } from "../store/ledger.ts";
 import type { BeginRecord, LedgerRecord, StartRecord } from "../store/ledger-record.ts";
 import type { ActiveExecution } from "./active.ts";
-import { openChanges, type Changes } from "./changes.ts";
+import { Changes } from "./changes.ts";
 import type { Input } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
 import { toStorable } from "../store/storable-text.ts";
@@ -24,7 +24,7 @@ const RETRY_MS = 1000;
 
 /** Writes the life of executions to the ledger, and tells whoever looks on. */
 export class Journal {
-  readonly changes: Changes = openChanges();
+  readonly changes = new Changes();
   readonly #store: Store;
   readonly #log: Log;
   readonly #unwritten = new UnwrittenLines();
