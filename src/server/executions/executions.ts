@@ -157,8 +157,10 @@ export class Executions {
    *
    * @throws RequestError queue_full, webhook_busy, shutting_down
    */
-  requireRoom(flow: string, webhook: LimitedWebhook | null): void {
-    if (this.#journal.isClosing) throw shuttingDown();
+  requireRoom(flow: string, webhook: LimitedWebhook | null, isChild = false): void {
+    const { isClosing, isStopped } = this.#journal;
+    // What runs goes on while the service stops, and so does what it starts.
+    if (isChild ? isStopped : isClosing) throw shuttingDown();
     this.#room.require(flow, webhook);
   }
 
@@ -172,8 +174,7 @@ export class Executions {
     const { flow, flowName, input } = request;
     requireCarried(input);
     await this.#journal.requireRoom();
-    if (request.parent_id === null) this.requireRoom(flowName, request.webhook);
-    else this.#requireRoomOfChild(flowName);
+    this.requireRoom(flowName, request.webhook, request.parent_id !== null);
     const row = toRow(request, this.#options.store.node?.name ?? null);
     const { allowance } = this.#options;
     const month = request.isConnection ? allowance.take(row.created_at) : null;
@@ -221,12 +222,6 @@ export class Executions {
     });
     this.#enqueue(execution, flow, input);
     return promise;
-  }
-
-  /** What runs goes on while the service stops, and so does what it starts. */
-  #requireRoomOfChild(flow: string): void {
-    if (this.#journal.isStopped) throw shuttingDown();
-    this.#room.require(flow, null);
   }
 
   /**
