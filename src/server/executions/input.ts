@@ -32,16 +32,10 @@ export function toInput(input_value = EMPTY_REQUEST): Input {
 /** What a thread is given of an execution. */
 export function toJob(row: ExecutionRow, input: Input, base_url: string): Job {
   const { id, webhook, flow, project_id, address } = row;
+  const { input_value, raw_body_at, raw_body, target } = input;
   const is_productive = row.is_productive === 1;
   const verified = row.verified === null ? null : (JSON.parse(row.verified) as unknown);
-  const execution = { id, webhook, flow, is_productive, project_id, address, verified };
-  return {
-    id,
-    execution: JSON.stringify(execution),
-    input_value: input.input_value,
-    raw_body_at: input.raw_body_at,
-    raw_body: input.raw_body,
-    base_url,
-    target: input.target,
-  };
+  const members = { id, webhook, flow, is_productive, project_id, address, verified };
+  const execution = JSON.stringify(members);
+  return { id, execution, input_value, raw_body_at, raw_body, base_url, target };
 }
