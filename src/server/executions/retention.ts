@@ -2,7 +2,7 @@ import { now, toIso } from "../../shared/clock.ts";
 import { ClockWatch, type Clocks } from "./clock-watch.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
-import type { Unit } from "../store/statement.ts";
+import type { Statement } from "../store/statement.ts";
 import { deleteOldAttempts } from "../store/attempts.ts";
 import { deleteExpiredClaims } from "../store/claims.ts";
 import { deleteExpiredTokens } from "../store/tokens.ts";
@@ -120,19 +120,17 @@ export class Retention {
     const { days, maxExecutions, maxBytes } = this.#limits;
     const before = days === null || !isTrusted ? null : at - days * DAY_MS;
     const store = this.#store;
-    const commit = (unit: Unit) => async () => (await store.commit(unit), 0);
-    return [
-      ...(isTrusted
-        ? [commit([deleteExpiredTokens(store, at)]), () => this.#deleteExpiredClaims(at)]
-        : []),
-      ...(store.shared === null ? [] : [commit([deleteOldAttempts(store)])]),
-      ...(store.shared === null || before === null
-        ? []
-        : [commit([deleteOldRefusals(store, before)])]),
-      ...(before === null ? [] : [() => this.#deleteOld(before, at)]),
-      ...(maxBytes === null ? [] : [() => this.#deleteLarge(maxBytes)]),
-      ...(maxExecutions === null ? [] : [() => this.#deleteSurplus(maxExecutions)]),
-    ];
+    const isShared = store.shared !== null;
+    const acts: (() => Promise<number>)[] = [];
+    const commit = (one: Statement) => acts.push(async () => (await store.commit([one]), 0));
+    if (isTrusted) commit(deleteExpiredTokens(store, at));
+    if (isTrusted) acts.push(() => this.#deleteExpiredClaims(at));
+    if (isShared) commit(deleteOldAttempts(store));
+    if (isShared && before !== null) commit(deleteOldRefusals(store, before));
+    if (before !== null) acts.push(() => this.#deleteOld(before, at));
+    if (maxBytes !== null) acts.push(() => this.#deleteLarge(maxBytes));
+    if (maxExecutions !== null) acts.push(() => this.#deleteSurplus(maxExecutions));
+    return acts;
   }
 
   /** Says in the log why nothing is deleted by its age. */
