@@ -7,7 +7,7 @@ import { adviseOn, adviseOnSyntax } from "./import-advice.ts";
 import type { Imports } from "./modules.ts";
 import { OwnErrors } from "./own-errors.ts";
 import type { FlowSpec } from "../shared/wire/protocol.ts";
-import { linesOf, relative, toMessage, valueOf, withPaths } from "./text.ts";
+import { relative, toMessage, valueOf, withPaths } from "./text.ts";
 
 const readFileSync = readFileSyncNow;
 const Script = ScriptNow;
@@ -33,7 +33,7 @@ export function importError(
   imports: Imports,
 ): string {
   const { directory } = spec;
-  const first = linesOf(relative(toMessage(error), directory, []))[0] as string;
+  const first = js.split(relative(toMessage(error), directory, []), "\n")[0] as string;
   const wrapped = js.exec(WRAPPED, first);
   const told = wrapped?.[2] ?? first;
   const message = adviseOn(told);
@@ -62,7 +62,7 @@ function characterAt(place: string): string {
   const found = js.exec(POSITION, place);
   if (found === null) return "";
   try {
-    const lines = linesOf(readFileSync(found[1] as string, "utf8"));
+    const lines = js.split(readFileSync(found[1] as string, "utf8"), "\n");
     return lines[+(found[2] as string) - 1]?.[+(found[3] as string) - 1] ?? "";
   } catch {
     return "";
@@ -71,7 +71,7 @@ function characterAt(place: string): string {
 
 /** `file:line:column` out of a stack that starts with the line and has a caret below it. */
 function placeOf(error: unknown): string | null {
-  const lines = linesOf(stackOf(error));
+  const lines = js.split(stackOf(error), "\n");
   const paths = js.exec(PLACE, lines[0] as string);
   if (paths === null) return js.firstOf(lines, (line) => js.exec(FRAME, line)?.[1] ?? null);
   const place = `${paths[1]}:${paths[2]}`;
@@ -86,7 +86,7 @@ function findOrigin(
   error: unknown,
   { directory, plugins_dir }: Pick<FlowSpec, "directory" | "plugins_dir">,
 ): string | null {
-  return js.firstOf(linesOf(stackOf(error)), (line) => {
+  return js.firstOf(js.split(stackOf(error), "\n"), (line) => {
     if (js.exec(STEP, line) === null) return null;
     return placeBelow(line, directory, "") ?? placeBelow(line, plugins_dir, `${PACKAGES}${sep}`);
   });
@@ -141,7 +141,7 @@ const EXPORT = /^export (?=async|class|const|function|let|var)/;
  * script, with each line and column where it was, below one line too many.
  */
 function toScript(module: string): string {
-  const lines = linesOf(module);
+  const lines = js.split(module, "\n");
   const kept: string[] = [`(async () => { "use strict";`];
   let isInList = false;
   for (let at = 0; at < lines.length; at += 1) {

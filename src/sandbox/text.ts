@@ -100,7 +100,7 @@ function withReason(message: string, error: unknown): string {
   const first: unknown = js.isArray(errors) ? valueOf(errors, "0") : null;
   const said = member(error, "message") || (isNativeError(first) && member(first, "message"));
   const reason = said || member(error, "code");
-  return reason === null ? message : `${message}: ${linesOf(reason)[0]}`;
+  return reason === null ? message : `${message}: ${js.split(reason, "\n")[0]}`;
 }
 
 /** The stack with its causes, and without what objects an error holds. */
@@ -119,7 +119,7 @@ function formatError(error: Error): string {
 
 /** Paths relative to the version folder; frames of the runtime and of the program left out. */
 export function relative(text: string, directory: string, hidden: readonly string[]): string {
-  const lines = linesOf(text);
+  const lines = js.split(text, "\n");
   let kept = "";
   for (let at = 0; at < lines.length; at += 1) {
     const line = withPaths(lines[at] as string);
@@ -129,7 +129,7 @@ export function relative(text: string, directory: string, hidden: readonly strin
   }
   const end = directory[directory.length - 1];
   const folder = end === "/" || end === "\\" ? directory : `${directory}/`;
-  return without(without(kept, `file://${folder}`), folder);
+  return js.replaceAll(js.replaceAll(kept, `file://${folder}`, ""), folder, "");
 }
 
 const URL_OF_FILE = "file://";
@@ -159,29 +159,6 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** The lines of a text; there is always one. */
-export function linesOf(text: string): string[] {
-  const lines: string[] = [];
-  let start = 0;
-  for (let end = js.indexOf(text, "\n"); end >= 0; end = js.indexOf(text, "\n", start)) {
-    js.push(lines, js.slice(text, start, end));
-    start = end + 1;
-  }
-  js.push(lines, js.slice(text, start));
-  return lines;
-}
-
-/** The text without a part of it, wherever that stands. */
-function without(text: string, part: string): string {
-  let kept = "";
-  let start = 0;
-  for (let at = js.indexOf(text, part); at >= 0; at = js.indexOf(text, part, start)) {
-    kept += js.slice(text, start, at);
-    start = at + part.length;
-  }
-  return kept + js.slice(text, start);
 }
 
 const FRAME = /^\s+at /;

@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import * as js from "../shared/intrinsics.ts";
 import type { FlowLog } from "./flow-log.ts";
-import { cut, linesOf, shown, toMessage } from "./text.ts";
+import { cut, shown, toMessage } from "./text.ts";
 
 /** The JSON text of what a flow gives, and what its author is told where that is not what was meant. */
 
@@ -61,7 +61,7 @@ function unsaid(value: unknown, what: ValueOf, error: unknown): Error {
 
 function reasonOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "a toJSON method threw";
-  const reason = linesOf(toMessage(error))[0] as string;
+  const reason = js.split(toMessage(error), "\n")[0] as string;
   return reason === STACK_IS_FULL ? `it nests too deep (${reason})` : reason;
 }
 

@@ -114,7 +114,12 @@ export const charCodeAt = uncurry(String.prototype.charCodeAt);
 export const endsWith = uncurry(String.prototype.endsWith);
 export const includes = uncurry(String.prototype.includes);
 export const indexOf = uncurry(String.prototype.indexOf);
+/** By a text, which has no method of its own to ask. */
+export const replaceAll = uncurry<string, [part: string, by: string], string>(
+  String.prototype.replaceAll,
+);
 export const slice = uncurry(String.prototype.slice);
+export const split = uncurry<string, [at: string], string[]>(String.prototype.split);
 export const startsWith = uncurry(String.prototype.startsWith);
 export const toWellFormed = uncurry(String.prototype.toWellFormed);
 /** The only method of a pattern that looks for none of the others. */
