@@ -186,8 +186,11 @@ function resolve(
     return inside(rules, specifier, found, allowed);
   }
   const from = ofVersion ? { ...context, parentURL: rules.base } : context;
-  const found = findPackage(rules, specifier, from, next);
-  return inside(rules, specifier, found, rules.packages);
+  try {
+    return inside(rules, specifier, next(specifier, from), rules.packages);
+  } catch (error) {
+    throw toPackageError(error, specifier, rules.data.spec.plugins_dir);
+  }
 }
 
 /**
@@ -216,19 +219,6 @@ function findFile(specifier: string, context: ResolveHookContext, next: Next): R
       );
     nameAsWritten(error, specifier, parent);
     throw error;
-  }
-}
-
-function findPackage(
-  { data }: Rules,
-  specifier: string,
-  context: ResolveHookContext,
-  next: Next,
-): ResolveFnOutput {
-  try {
-    return next(specifier, context);
-  } catch (error) {
-    throw toPackageError(error, specifier, data.spec.plugins_dir);
   }
 }
 
