@@ -17,9 +17,8 @@ const then = Promise.prototype.then as AnyFunction;
 const OUT_OF_RANGE = "ERR_OUT_OF_RANGE";
 
 /** Functions whose first argument is a descriptor; each has a form that ends in Sync. */
-const TAKE_DESCRIPTOR = (
-  "close fchmod fchown fdatasync fstat fsync ftruncate futimes " + "read readv write writev"
-).split(" ");
+const TAKE_DESCRIPTOR =
+  "close fchmod fchown fdatasync fstat fsync ftruncate futimes read readv write writev".split(" ");
 /** Functions whose first argument is a path or a descriptor. */
 const TAKE_EITHER = ["appendFile", "readFile", "truncate", "writeFile"];
 

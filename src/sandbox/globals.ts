@@ -54,8 +54,6 @@ export function closeGlobals(net: boolean, isInspecting: boolean): void {
 
 /** All flows of a runner would share them: one could keep a name that another waits for. */
 function closeLocks(): void {
-  const navigator: unknown = Reflect.get(globalThis, "navigator");
-  if (typeof navigator !== "object" || navigator === null) return;
   for (const holder of [navigator, Object.getPrototypeOf(navigator) as object])
     Reflect.deleteProperty(holder, "locks");
   for (const name of ["LockManager", "Lock"]) Reflect.deleteProperty(globalThis, name);
