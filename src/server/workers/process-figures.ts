@@ -2,9 +2,8 @@ import { readFileSync, statSync } from "node:fs";
 
 const PAGE_BYTES = 4096;
 
-/** Resident memory of a process where the system tells it (Linux), null elsewhere. */
+/** Resident memory of a process where the system tells it (Linux); null elsewhere. */
 export function residentBytes(pid: number): number | null {
-  if (process.platform !== "linux") return null;
   try {
     const pages = readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1];
     return Number(pages) * PAGE_BYTES;
@@ -15,7 +14,6 @@ export function residentBytes(pid: number): number | null {
 
 /** Open files and sockets of a process: Linux since 6.2 tells their number; null elsewhere. */
 export function openFiles(pid: number): number | null {
-  if (process.platform !== "linux") return null;
   try {
     return statSync(`/proc/${pid}/fd`).size || null;
   } catch {
