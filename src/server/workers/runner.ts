@@ -43,10 +43,7 @@ const RESTLESS_MS = 2_000;
 /** Longest silence while it has something to do, unless told. */
 const SILENCE_MS = 10_000;
 
-export interface RunnerOptions extends Pick<
-  RunnersOptions,
-  "runner" | "reach" | "environment" | "runnerMemoryMb" | "silenceMs" | "log" | "hasMessages"
-> {
+export interface RunnerOptions extends RunnersOptions {
   readonly setup: RunnerSetup;
   /** Where its threads connect to; null: it forwards what they are told and say. */
   readonly listener: ThreadListener | null;

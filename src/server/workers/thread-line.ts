@@ -241,7 +241,7 @@ export class ThreadLine implements WorkerLine {
     // One beyond the limit is the line that says that lines were dropped.
     const isTooLong = this.#lines > this.#options.limits.max_log_lines + 1;
     if (isTooLong || !this.#isCurrent(id)) this.#break();
-    else this.worker.log([{ ...line, at: correct(line.at) }]);
+    else this.worker.current?.log([{ ...line, at: correct(line.at) }]);
   }
 
   #stray({ id, text }: FromThread & { type: "stray" }): void {

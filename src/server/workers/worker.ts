@@ -297,11 +297,6 @@ export class Worker {
     this.#unsent += count;
   }
 
-  /** Of the current run. */
-  log(lines: readonly LogLine[]): void {
-    this.current?.log(lines);
-  }
-
   /** @param run that has asked, and may have ended since */
   operation(run: Run, number: number, request: OperationRequest): void {
     run.operate(request).then(
