@@ -29,7 +29,7 @@ export async function putInOrder(parts: Unended, opened: AsyncDisposableStack): 
 async function queueLeft(parts: Unended, opened: AsyncDisposableStack): Promise<void> {
   const { store, executions, catalog, log } = parts;
   const findFlow = (name: string, version: string | null) => findVersion(catalog, name, version);
-  for (const webhook of await listLimited(store)) executions.limit(webhook);
+  for (const webhook of await listLimited(store)) executions.queues.limit(webhook);
   const { node } = store;
   const findServing = (name: string) => toServing(catalog, name, parts.config.FLOWS_SHARED);
   if (node !== null) return takePart({ ...parts, node, findFlow, findServing }, opened);

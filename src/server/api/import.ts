@@ -64,7 +64,8 @@ export const importWebhooks = defineRoute({
     const { steps, unit } = await plan(api, importer, webhooks, query.conflicts);
     if (!query.dry_run && unit.length > 0) {
       await commitImport(api, unit);
-      for (const { row, statements } of steps) if (statements.length > 0) api.executions.limit(row);
+      for (const { row, statements } of steps)
+        if (statements.length > 0) api.executions.queues.limit(row);
     }
     const items = steps.map(({ statements: _statements, row: _row, key, ...step }) =>
       key === undefined || query.dry_run ? step : { ...step, key },

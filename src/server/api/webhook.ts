@@ -132,7 +132,7 @@ export const createWebhook = defineRoute({
     requireMembers(api, row);
     requireInputCheck(api.catalog, row, null);
     await commitNamed(api.store, row.name, [insertWebhook(api.store, row)]);
-    api.executions.limit(row);
+    api.executions.queues.limit(row);
     const webhook = await answerWebhook(api, row, base_url);
     const changes = creationOf("webhook", body, webhook);
     return { status: 201, body: { ...webhook, key }, headers: { etag: toEtag(row) }, changes };
@@ -163,7 +163,7 @@ export const patchWebhook = defineRoute({
     await commitNamed(api.store, changed.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),
     ]);
-    api.executions.limit(changed);
+    api.executions.queues.limit(changed);
     const webhook = await answerWebhook(api, changed, base_url);
     const changes = changesOf("webhook", await answerWebhook(api, row, base_url), webhook);
     return { status: 200, body: webhook, headers: { etag: toEtag(changed) }, changes };
@@ -182,7 +182,7 @@ export const removeWebhook = defineRoute({
     requireIn(principal, "webhook.write", projectOf(api, row));
     requireMatch(row, ifMatch);
     await commitNamed(api.store, row.name, [deleteWebhook(api.store, row)]);
-    api.executions.limit({ ...row, limits: null, modified_at: Infinity });
+    api.executions.queues.limit({ ...row, limits: null, modified_at: Infinity });
     const changes = deletionOf("webhook", await answerWebhook(api, row, base_url));
     return { status: 204, changes };
   },

@@ -3,6 +3,7 @@ import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { SlotList } from "./slot-list.ts";
 import type { FlowSpec } from "../../shared/wire/protocol.ts";
+import type { Lease } from "../nodes/lease.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { ActiveExecution, ActiveExecutions } from "./active.ts";
 import type { Allowance } from "./allowance.ts";
@@ -13,7 +14,7 @@ import { ExecutionRun, type RunDeps } from "./execution-run.ts";
 import { requireCarried, toJob, type Input } from "./input.ts";
 import { Elsewhere } from "./elsewhere.ts";
 import { Endings, type EndingsOptions } from "./endings.ts";
-import { Handover, type HeldLease } from "./handover.ts";
+import { Handover } from "./handover.ts";
 import { HeldBack } from "./held-back.ts";
 import { Journal } from "./journal.ts";
 import { KeptInputs } from "./kept-inputs.ts";
@@ -36,7 +37,7 @@ export interface ExecutionsOptions
     EndingsOptions,
     Pick<RunDeps, "operate" | "onlooker"> {
   /** null: there are no other nodes. */
-  readonly lease: HeldLease | null;
+  readonly lease: Pick<Lease, "renewal"> | null;
   readonly maxQueued: number;
   readonly allowance: Allowance;
   readonly baseUrl: string;
@@ -67,10 +68,11 @@ export class Executions {
   readonly watchers: Watchers;
   /** What happens to executions, for whoever looks on. */
   readonly changes: Changes;
+  /** Of webhooks that limit how many run or wait. */
+  readonly queues: WebhookQueues;
   /** What other nodes have to do with them. */
   readonly share: NodeShare;
   readonly #kept = new KeptInputs();
-  readonly #queues: WebhookQueues;
   readonly #room: QueueRoom;
   readonly #replacements: Replacements;
   readonly #removals: Removals;
@@ -104,18 +106,18 @@ export class Executions {
       defer: (act) => store.ledger.beforeWrite(act),
       record: (runs, handOver) => handover.record(runs, handOver),
     });
-    this.#queues = new WebhookQueues(
+    this.queues = new WebhookQueues(
       (run, isBack) => this.#scheduler.enqueue(run, isBack),
       active,
       node !== null,
     );
-    this.#room = new QueueRoom(this.#scheduler, this.#queues, options.maxQueued);
+    this.#room = new QueueRoom(this.#scheduler, this.queues, options.maxQueued);
     const parts = {
       ...options,
       journal,
       active,
       scheduler: this.#scheduler,
-      queues: this.#queues,
+      queues: this.queues,
       room: this.#room,
       endings: this.#endings,
       elsewhere: this.#elsewhere,
@@ -139,16 +141,6 @@ export class Executions {
   /** Starts a thread of a version before there is an execution for it. */
   warm(spec: FlowSpec): void {
     this.#scheduler.warm(spec);
-  }
-
-  /** The limits that a webhook has from now on. */
-  limit(webhook: LimitedWebhook): void {
-    this.#queues.limit(webhook);
-  }
-
-  /** Of webhooks with limits: how many executions run and wait. */
-  countsByWebhook(): ReturnType<WebhookQueues["counts"]> {
-    return this.#queues.counts();
   }
 
   /**
@@ -182,7 +174,7 @@ export class Executions {
     const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
     const { claim = null } = request;
     const replaced = this.#replacements.decide(execution);
-    const limited = this.#queues.find(row.webhook_id)?.limitBegin(this.#scheduler.isFree(flowName));
+    const limited = this.queues.find(row.webhook_id)?.limitBegin(this.#scheduler.isFree(flowName));
     const more = {
       month,
       ...(claim !== null && { claims: claim.rows }),
@@ -298,7 +290,7 @@ export class Executions {
   /** Now in a thread, and now waiting for one. */
   counts(): { running: number; waiting: number } {
     const { running, waiting } = this.#scheduler.counts();
-    return { running, waiting: waiting + this.#queues.held };
+    return { running, waiting: waiting + this.queues.held };
   }
 
   /** Connections of this month (section 8). */
@@ -349,7 +341,7 @@ export class Executions {
     const job = input === null ? null : toJob(row, input, this.#options.baseUrl);
     const run = new ExecutionRun(execution, spec, this.#runDeps, job);
     execution.run = run;
-    execution.queue = this.#queues.find(row.webhook_id);
+    execution.queue = this.queues.find(row.webhook_id);
     if (execution.queue === null) this.#scheduler.enqueue(run);
     else execution.queue.add(execution, run);
     this.#overflow.queued();

@@ -1,5 +1,6 @@
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Lease } from "../nodes/lease.ts";
 import type { Run } from "../workers/worker.ts";
 import { ExecutionRun } from "./execution-run.ts";
 import { toJob } from "./input.ts";
@@ -17,12 +18,7 @@ export interface HandoverDeps {
   readonly removals: Pick<Removals, "giveUp" | "leave">;
   /** null: there are no other nodes. */
   readonly heldBack: Pick<HeldBack, "poll"> | null;
-  readonly lease: HeldLease | null;
-}
-
-/** Of the node; see nodes/lease.ts. */
-export interface HeldLease {
-  renewal(): Promise<void> | null;
+  readonly lease: Pick<Lease, "renewal"> | null;
 }
 
 type HandOver = (recorded: readonly Run[]) => void;

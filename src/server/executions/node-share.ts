@@ -3,11 +3,9 @@ import { ExecutionRun } from "./execution-run.ts";
 import type { QueueRoom } from "./queue-room.ts";
 import type { Removals } from "./removals.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { WebhookQueues } from "./webhook-queues.ts";
 
 export interface NodeShareDeps {
   readonly scheduler: Scheduler;
-  readonly queues: WebhookQueues;
   readonly room: QueueRoom;
   readonly active: ActiveExecutions;
   readonly removals: Removals;
@@ -18,14 +16,12 @@ export class NodeShare {
   readonly #active: ActiveExecutions;
   readonly #removals: Removals;
   readonly scheduler: Scheduler;
-  readonly queues: WebhookQueues;
   readonly room: QueueRoom;
 
-  constructor({ active, removals, scheduler, queues, room }: NodeShareDeps) {
+  constructor({ active, removals, scheduler, room }: NodeShareDeps) {
     this.#active = active;
     this.#removals = removals;
     this.scheduler = scheduler;
-    this.queues = queues;
     this.room = room;
   }
 

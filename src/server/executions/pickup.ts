@@ -113,7 +113,7 @@ export class Pickup {
     if (this.#isUnanswered) await this.#findTaken();
     await this.#resume();
     const { node, store, executions } = this.#options;
-    if (node.others > 0) await executions.share.queues.limitOnly(() => listLimited(store));
+    if (node.others > 0) await executions.queues.limitOnly(() => listLimited(store));
     const flows = await node.listWaiting();
     await this.#endUnserved(flows);
     if (flows.length === 0) return false;
@@ -136,7 +136,7 @@ export class Pickup {
       .filter(({ count }) => count > 0);
     if (room.length === 0 || this.#isClosed || executions.isDraining) return 0;
     this.#isUnanswered = true;
-    const busyWebhooks = executions.share.queues.listBusy();
+    const busyWebhooks = executions.queues.listBusy();
     const rows = await node.take({ room, waitingSince, busyWebhooks });
     this.#isUnanswered = false;
     this.#taken.push(...rows);

@@ -18,7 +18,7 @@ export interface MonitoringDeps {
   readonly store: Store;
   /** null: the store is this service's alone. */
   readonly lease: Pick<Lease, "figures"> | null;
-  readonly executions: Pick<Executions, "counts" | "countsByWebhook" | "connectionsUsed">;
+  readonly executions: Pick<Executions, "counts" | "queues" | "connectionsUsed">;
   readonly catalog: Pick<Catalog, "list">;
   readonly runnersStatus: Supervisor["status"];
   readonly meters: Pick<Meters, "print" | "sumByWebhook">;
@@ -90,7 +90,7 @@ async function readExecutions(deps: MonitoringDeps) {
 }
 
 function readWebhooks({ executions, meters }: MonitoringDeps) {
-  const counts = [...executions.countsByWebhook()];
+  const counts = [...executions.queues.counts()];
   return {
     flowhook_webhook_executions_running: meters.sumByWebhook(
       counts.map(({ webhook, running }) => [webhook, running]),
