@@ -3,9 +3,6 @@ import type { FlowQueues } from "./flow-queues.ts";
 
 type Loan = readonly [lender: Worker, run: Run];
 
-/** It is asked for at each turn. */
-const NONE: readonly Loan[] = [];
-
 /** Workers whose run waits for others, which may have its slot: one at a time. */
 export class Lenders {
   readonly #flows: FlowQueues;
@@ -27,9 +24,7 @@ export class Lenders {
 
   /** Those that can lend, each with the next run that its own waits for and that has no thread. */
   list(): readonly Loan[] {
-    return this.#workers.size === 0
-      ? NONE
-      : [...this.#workers].flatMap((worker) => this.#next(worker));
+    return [...this.#workers].flatMap((worker) => this.#next(worker));
   }
 
   #next(worker: Worker): Loan[] {
