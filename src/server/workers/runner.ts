@@ -182,7 +182,6 @@ export class Runner {
   }
 
   inspect(spec: FlowSpec): Promise<Inspection | CrashedInspection> {
-    if (this.#ended) return Promise.resolve({ kind: "crashed", how: "which had ended" });
     const { promise, resolve } = Promise.withResolvers<Inspection | CrashedInspection>();
     this.#used.use(spec.key, performance.now());
     this.#inspections.set((this.#last += 1), resolve);

@@ -31,7 +31,8 @@ export async function startRunners(options: RunnersOptions): Promise<Supervisor>
 
 /** Without a socket the service runs all the same, and slower. */
 async function listen({ sockets, log }: RunnersOptions): Promise<ThreadListener | null> {
-  if (sockets === null || !canDropNetwork()) return null;
+  // Deno's permissions are the process's: a thread that may connect to the server may connect anywhere.
+  if (sockets === null || "Deno" in globalThis) return null;
   try {
     return await ThreadListener.open(sockets);
   } catch (error) {
@@ -41,11 +42,6 @@ async function listen({ sockets, log }: RunnersOptions): Promise<ThreadListener 
     );
     return null;
   }
-}
-
-/** Deno's permissions are the process's: a thread that may connect to the server may connect anywhere. */
-function canDropNetwork(): boolean {
-  return !("Deno" in globalThis);
 }
 
 /** All runner processes behind one door. */
