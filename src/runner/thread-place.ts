@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { Profiler } from "node:inspector";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Worker } from "node:worker_threads";
@@ -15,19 +16,8 @@ const NATIVE = "a call of the runtime that nothing interrupts, as long hashes an
 /** Fewer tell nothing: a module that waits was seen while it was compiled. */
 const LEAST_HITS = 20;
 
-/** A node of a CPU profile (V8's Profiler domain). */
-interface ProfileNode {
-  readonly id: number;
-  readonly hitCount: number;
-  readonly callFrame: {
-    readonly functionName: string;
-    readonly url: string;
-    readonly lineNumber: number;
-  };
-  readonly children?: readonly number[];
-  /** How often each of its lines was seen. */
-  readonly positionTicks?: readonly { readonly line: number; readonly ticks: number }[];
-}
+/** The runtime tells how often each was seen. */
+type ProfileNode = Profiler.ProfileNode & { readonly hitCount: number };
 
 /**
  * Imports once more in a fresh thread, and watches it from its beginning: the runtime names only
