@@ -66,28 +66,25 @@ export class ThreadListener {
   /** It is nobody until it has said a token that is awaited. */
   #greet(socket: Socket): void {
     this.#unknown.add(socket);
-    let greeting = Buffer.alloc(0);
-    const read = (chunk: Buffer): void => {
-      greeting = Buffer.concat([greeting, chunk]);
-      if (greeting.length < GREETING) return;
-      socket.removeListener("data", read);
-      this.#admit(socket, greeting);
+    const read = (): void => {
+      const greeting = socket.read(GREETING) as Buffer | null;
+      if (greeting === null) return;
+      socket.removeListener("readable", read);
+      this.#admit(socket, greeting.toString("latin1"));
     };
     socket.setTimeout(GREETING_MS, () => socket.destroy());
     socket.on("error", () => {});
     socket.on("close", () => this.#unknown.delete(socket));
-    socket.on("data", read);
+    socket.on("readable", read);
   }
 
-  #admit(socket: Socket, greeting: Buffer): void {
-    const token = greeting.toString("latin1", 0, GREETING);
+  #admit(socket: Socket, token: string): void {
     const connected = this.#awaited.get(token);
     if (connected === undefined) return void socket.destroy();
     this.#awaited.delete(token);
     this.#unknown.delete(socket);
     socket.setTimeout(0);
     connected(socket);
-    if (greeting.length > GREETING) socket.emit("data", greeting.subarray(GREETING));
   }
 }
 
