@@ -101,6 +101,7 @@ function openLedger(failed: (error: Error) => void = assert.fail) {
       waiting.push(write);
       return write.promise;
     },
+    hurry() {},
     onDamage: (error) => assert.fail(error),
     isLimited: false,
   });
@@ -174,6 +175,20 @@ test("lines behind those that can be tried again are given back with them, in th
   waiting[2]?.resolve({ ...NOTHING, batches: 1 });
   await turn();
   assert.deepEqual(told, ["d reference", "e written"]);
+});
+
+test("an ending waits for lines, and who reads for them no longer than for the rest", async () => {
+  const { ledger, sent, waiting } = openLedger();
+  ledger.append({ kind: "log", id: "a", lines: [] }, null, { failed: assert.fail });
+  const end = { kind: "end", status_message: null, ended_at: 1, response: null } as const;
+  ledger.append({ ...end, id: "a", status: "ENDED_SUCCESS" }, null, { failed: assert.fail });
+  await turn();
+  assert.deepEqual(sent, [["a"]]);
+  assert.equal(await ledger.settled(), false, "after 5 seconds");
+  waiting[0]?.resolve({ ...NOTHING, batches: 1 });
+  await turn();
+  await turn();
+  assert.deepEqual(sent, [["a"], ["a"]], "then it is written");
 });
 
 test("a thread that is busy is given 16 of them at most, and the rest in one", async () => {

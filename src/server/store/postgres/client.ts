@@ -12,6 +12,7 @@ import type {
   Answer,
   ClockRequest,
   Event,
+  HurryRequest,
   Joined,
   Lane,
   NamedQuery,
@@ -107,6 +108,12 @@ export class Client {
   /** Of times that the thread makes itself. */
   correctClock(behindMs: number): void {
     const request: ClockRequest = { behindMs };
+    this.#worker.postMessage(request);
+  }
+
+  /** The service stops: nothing is tried for long any more. */
+  hurry(): void {
+    const request: HurryRequest = { hurry: true };
     this.#worker.postMessage(request);
   }
 

@@ -54,10 +54,15 @@ export class LaneQueue {
     this.#flushSoon();
   }
 
+  /** Whether it is known of all that was added what became of it. */
+  get isIdle(): boolean {
+    return this.#ended === this.#added;
+  }
+
   /** Resolves once all that was added until now has ended: with whether it was written. */
   settled(): Promise<boolean> {
+    if (this.isIdle) return Promise.resolve(true);
     const until = this.#added;
-    if (this.#ended === until) return Promise.resolve(true);
     return new Promise((resolve) => this.#readers.push({ until, isWell: true, resolve }));
   }
 

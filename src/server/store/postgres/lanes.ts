@@ -6,13 +6,12 @@ import { Session, setDurability } from "./connection.ts";
 import { isLost, isOutOfTime, toUnitError } from "./error.ts";
 import { LaneWrites } from "./lane-writes.ts";
 import type { Membership } from "./membership.ts";
+import { PATIENCE_MS } from "./patience.ts";
 import { Predecessor } from "./predecessor.ts";
 import { writeRecords, type Recorder } from "./records.ts";
 import type { Lane, Recorded, ThreadData, Written } from "./thread-protocol.ts";
 import { UnknownBegins } from "./unknown-begins.ts";
 
-/** How long a batch is tried again where the connection was lost, in milliseconds. */
-const PATIENCE_MS = 5000;
 const RETRY_MS = 250;
 
 /**
@@ -31,6 +30,7 @@ export class Lanes {
   readonly #counting: Counting;
   #settling: Promise<void> | null = null;
   #isClosed = false;
+  #isHurried = false;
 
   constructor(data: ThreadData, membership: Membership) {
     this.#membership = membership;
@@ -53,15 +53,22 @@ export class Lanes {
     return this.#writes[lane].add(entries);
   }
 
-  /** Tries for 5 seconds. */
+  /** The service stops: nothing is tried for longer than a moment any more. */
+  hurry(): void {
+    this.#isHurried = true;
+  }
+
   async #write(lane: Lane, entries: readonly LedgerEntry[]): Promise<Recorded> {
     const unanswered = new Set<string>();
-    for (const until = performance.now() + PATIENCE_MS; ; await wait(RETRY_MS))
+    const until = performance.now() + PATIENCE_MS;
+    const isPatient = (): boolean =>
+      performance.now() < until || (lane === "log" && !this.#isHurried);
+    for (; ; await wait(RETRY_MS))
       try {
         return await this.#lanes[lane].run((client) => this.#record(client, entries, unanswered));
       } catch (error) {
         const isPassing = isLost(error) || isOutOfTime(error);
-        if (isPassing && performance.now() < until) continue;
+        if (isPassing && isPatient()) continue;
         this.#unknown.add(entries, unanswered);
         if (this.#unknown.size > 0) this.#settleSoon();
         const errors = entries.map((_, at) => [at, toUnitError(error)] as const);

@@ -1,12 +1,16 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Ledger, RecordEvents } from "../ledger.ts";
-import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
+import { lengthOf, type LedgerEntry, type LedgerRecord } from "../ledger-record.ts";
 import { newUnavailable } from "../store-error.ts";
+import { PATIENCE_MS } from "./patience.ts";
 import { LaneQueue, type Waiting } from "./lane-queue.ts";
 import type { Lane, Written } from "./thread-protocol.ts";
 
 export interface LedgerOptions {
   /** Writes records, with others of their lane that wait. @throws StoreError */
   record(lane: Lane, records: readonly LedgerEntry[]): Promise<Written>;
+  /** Lines of logs are tried no longer than the rest from now on. */
+  hurry(): void;
   /** Something that was told of a record failed. */
   onDamage(error: Error): void;
   /** Whether executions begin one node after the other. */
@@ -15,6 +19,8 @@ export interface LedgerOptions {
 
 /** While more is not written, new executions wait; in UTF-16 units. */
 const MOST_LENGTH = 64 * 1024 * 1024;
+/** While more lines of logs are not written, others are given back; in the same units. */
+const MOST_LINES_LENGTH = 16 * 1024 * 1024;
 
 /**
  * What comes in one turn of the event loop goes to the thread, which writes what has come while a
@@ -24,12 +30,15 @@ const MOST_LENGTH = 64 * 1024 * 1024;
  * a lane of their own. Lines of logs always have.
  */
 export class PostgresLedger implements Ledger {
+  readonly #options: LedgerOptions;
   readonly #lanes: Readonly<Record<Lane, LaneQueue>>;
   /** Executions whose beginning is not written yet. */
   readonly #beginning = new Set<string>();
   /** Executions with lines of their log that are not written yet, and endings that wait for those. */
   readonly #logging = new Map<string, { count: number; readonly endings: Waiting[] }>();
   #length = 0;
+  /** Of lines of logs that are not written. */
+  #linesLength = 0;
   #count = 0;
   #batches = 0;
   #records = 0;
@@ -38,6 +47,7 @@ export class PostgresLedger implements Ledger {
   #starters: ((hasRoom: boolean) => void)[] = [];
 
   constructor(options: LedgerOptions) {
+    this.#options = options;
     const open = (lane: Lane): LaneQueue =>
       new LaneQueue({
         // Lines that are given back are written later: none of the same log may come before them.
@@ -82,6 +92,10 @@ export class PostgresLedger implements Ledger {
       events.failed(newUnavailable("The ledger is closed"));
       return this.next;
     }
+    if (record.kind === "log" && this.#linesLength > MOST_LINES_LENGTH) {
+      events.failed(newUnavailable("Too many lines of logs wait"));
+      return this.next;
+    }
     this.#count += 1;
     this.#length += text?.length ?? 0;
     if (record.kind === "begin") this.#beginning.add(record.row.id);
@@ -94,7 +108,10 @@ export class PostgresLedger implements Ledger {
     const { record } = entry;
     const logging = record.kind === "end" ? this.#logging.get(record.id) : undefined;
     if (logging !== undefined) return void logging.endings.push(entry);
-    if (record.kind === "log") this.#countLog(record.id);
+    if (record.kind === "log") {
+      this.#linesLength += lengthOf(entry);
+      this.#countLog(record.id);
+    }
     this.#lanes[this.#laneOf(record)].add(entry);
   }
 
@@ -118,9 +135,10 @@ export class PostgresLedger implements Ledger {
   /** Resolves once all that was appended until now is in the tables, or has failed. */
   async settled(): Promise<boolean> {
     const isEnding = [...this.#logging.values()].some(({ endings }) => endings.length > 0);
-    const settled = await Promise.all(Object.values(this.#lanes).map((lane) => lane.settled()));
+    const { begin, end, log } = this.#lanes;
+    const settled = await Promise.all([begin.settled(), end.settled(), untilPatient(log)]);
     const isSettled = settled.every(Boolean);
-    return isEnding ? (await this.settled()) && isSettled : isSettled;
+    return isEnding && isSettled ? this.settled() : isSettled;
   }
 
   /** Batches that were written, and records in them, since the start. */
@@ -130,6 +148,7 @@ export class PostgresLedger implements Ledger {
 
   /** Writes what it has. */
   async close(): Promise<void> {
+    this.#options.hurry();
     while (this.#count > 0) await this.settled();
     this.#isClosed = true;
   }
@@ -143,7 +162,17 @@ export class PostgresLedger implements Ledger {
     this.#count -= 1;
     this.#length -= text?.length ?? 0;
     if (record.kind === "begin") this.#beginning.delete(record.row.id);
-    if (record.kind === "log") this.#logWritten(record.id);
+    if (record.kind === "log") {
+      this.#linesLength -= lengthOf({ record, text });
+      this.#logWritten(record.id);
+    }
     if (this.hasRoom) for (const resolve of this.#starters.splice(0)) resolve(true);
   }
+}
+
+/** Lines are tried for longer than a reader waits. */
+function untilPatient(lane: LaneQueue): Promise<boolean> {
+  if (lane.isIdle) return Promise.resolve(true);
+  const late = wait(PATIENCE_MS, false, { ref: false });
+  return Promise.race([lane.settled(), late]);
 }

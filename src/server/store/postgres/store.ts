@@ -75,6 +75,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   reportInterrupted(joined?.interrupted ?? []);
   const ledger = new PostgresLedger({
     record: (lane, records) => client.record(lane, records),
+    hurry: () => client.hurry(),
     onDamage: (error) => onDamage(error, false),
     isLimited: allowance !== null,
   });

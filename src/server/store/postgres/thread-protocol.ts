@@ -82,6 +82,11 @@ export interface ClockRequest {
   readonly behindMs: number;
 }
 
+/** Not answered: the service stops, and nothing is tried for long any more. */
+export interface HurryRequest {
+  readonly hurry: true;
+}
+
 export interface StopRequest {
   /** Id of a list. */
   readonly stop: number;

@@ -14,6 +14,7 @@ import type {
   Answer,
   ClockRequest,
   Event,
+  HurryRequest,
   NodeAct,
   Request,
   StopRequest,
@@ -71,8 +72,9 @@ async function serve(): Promise<void> {
     lanes: new Lanes(data, membership),
     holds: new Holds(data),
   };
-  port.on("message", (request: Request | StopRequest | ClockRequest) => {
+  port.on("message", (request: Request | StopRequest | ClockRequest | HurryRequest) => {
     if ("stop" in request) return parts.reads.stop(request.stop);
+    if ("hurry" in request) return parts.lanes.hurry();
     if ("behindMs" in request) return correctClock(request.behindMs);
     respond(request, parts).then(answer, (error: unknown) =>
       answer({ id: request.id, error: toUnitError(error) }),
