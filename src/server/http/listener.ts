@@ -22,7 +22,7 @@ import { boundUnread } from "./unread-answers.ts";
 import { closeSilent } from "./silent.ts";
 import { answerUnparsed } from "./unparsed-request.ts";
 import { watchCertificate } from "./certificate-watch.ts";
-import { boundUnderWay } from "./under-way.ts";
+import { takeUpInTurn } from "./under-way.ts";
 
 /** The port on which calls, API, pages and monitoring are answered. */
 export interface Listener {
@@ -69,7 +69,7 @@ export async function listen(
     (client) =>
       warn({ client }, "Answers that are not read take too much memory: a connection was closed"),
   );
-  const answerBounded = boundUnderWay((incoming, outgoing) => {
+  const answerBounded = takeUpInTurn((incoming, outgoing) => {
     outgoing.on("prefinish", lingerUnread);
     const refused = refuseTarget(incoming, outgoing, localNames);
     if (refused !== null) return noteRefusal(peerOf(incoming.socket), refused);
