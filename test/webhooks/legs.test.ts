@@ -11,6 +11,7 @@ const WEBHOOK = {
   previous_key_until: null,
   signature: null,
   signature_revision: 0,
+  limits: null,
 };
 const legs = openLegs(Buffer.alloc(32, 7));
 
@@ -51,6 +52,16 @@ test("a replaced key's signature holds as long as the key is kept", () => {
   const replaced = { ...WEBHOOK, key_hash: "h2", previous_key_hash: "h1" };
   assert.ok(legs.isSigned(value, { ...replaced, previous_key_until: Number.MAX_SAFE_INTEGER }));
   assert.ok(!legs.isSigned(value, { ...replaced, previous_key_until: 1 }));
+});
+
+test("where callers are told each other's id, a leg's value is signed without a key", () => {
+  const limits = JSON.stringify({ max_concurrent: 1, when_busy: "replace" });
+  const webhook = { ...WEBHOOK, key_hash: null, limits };
+  const value = legs.toValue(ID, webhook);
+  assert.ok(legs.isSigned(value, webhook));
+  assert.ok(!legs.isSigned(value, { ...webhook, id: "v" }));
+  assert.ok(!legs.isSigned(ID, webhook));
+  assert.equal(legs.toExecutionId(value), ID);
 });
 
 test("without a key the value is the id alone", () => {

@@ -36,14 +36,19 @@ export function requireMethod({ call, webhook }: MatchedCall): void {
 }
 
 /** Rows are kept until they change, and their limits with them. */
-const limitsByRow = new WeakMap<WebhookRow, WebhookLimits>();
+const limitsByRow = new WeakMap<object, WebhookLimits>();
 
-function limitsOf(webhook: WebhookRow, text: string): WebhookLimits {
+function limitsOf(webhook: object, text: string): WebhookLimits {
   const found = limitsByRow.get(webhook);
   if (found !== undefined) return found;
   const limits = JSON.parse(text) as WebhookLimits;
   limitsByRow.set(webhook, limits);
   return limits;
+}
+
+/** Whether a newer call takes the place of those that wait: their callers are told its execution's id. */
+export function isReplacing(webhook: Pick<WebhookRow, "limits">): boolean {
+  return webhook.limits !== null && limitsOf(webhook, webhook.limits).when_busy === "replace";
 }
 
 /** Takes a token of the webhook's rate, where it has one. @throws RequestError rate_limited */

@@ -2,6 +2,7 @@ import { isSame } from "../access/api-key.ts";
 import { sign } from "../access/data-key.ts";
 import { now } from "../../shared/clock.ts";
 import { isId } from "../../shared/id.ts";
+import { isReplacing } from "./call-limits.ts";
 import type { CallTarget } from "./target.ts";
 import { ASYNC, KEY, WAIT, withoutParameters } from "./target.ts";
 
@@ -30,6 +31,7 @@ export interface KeyedWebhook {
   /** How its calls are signed; null: they need not be. */
   readonly signature: string | null;
   readonly signature_revision: number;
+  readonly limits: string | null;
 }
 
 /** How long after the end of an execution a signature still admits. */
@@ -41,7 +43,7 @@ export function openLegs(key: Buffer): Legs {
     sign(key, `${signed}\n${webhook_id}\n${credentials}`);
   return {
     toValue(executionId, webhook, issuedAt = null) {
-      if (webhook.key_hash === null && webhook.signature === null) return executionId;
+      if (!isSigning(webhook)) return executionId;
       const signed = issuedAt === null ? executionId : `${executionId}.${issuedAt}`;
       const credentials = credentialsOf(webhook.key_hash, webhook);
       return `${signed}.${signatureOf(signed, webhook.id, credentials)}`;
@@ -61,6 +63,11 @@ export function openLegs(key: Buffer): Legs {
   };
 }
 
+/** Without a credential, where the id alone is told to others than the caller. */
+function isSigning(webhook: KeyedWebhook): boolean {
+  return webhook.key_hash !== null || webhook.signature !== null || isReplacing(webhook);
+}
+
 /** When a signed value was issued, where it says so; 0: with its execution. */
 export function issueOf(value: string): number {
   const [, issuedAt, signature] = value.split(".");
@@ -75,7 +82,7 @@ function credentialsOf(key_hash: string | null, webhook: KeyedWebhook): string {
 
 function validHashes(webhook: KeyedWebhook): (string | null)[] {
   const { key_hash, previous_key_hash, previous_key_until } = webhook;
-  if (key_hash === null) return webhook.signature === null ? [] : [null];
+  if (key_hash === null) return isSigning(webhook) ? [null] : [];
   const isKept = previous_key_hash !== null && (previous_key_until ?? 0) > now();
   return isKept ? [key_hash, previous_key_hash] : [key_hash];
 }

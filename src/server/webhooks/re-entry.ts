@@ -4,11 +4,13 @@ import { waitFor } from "../executions/wait.ts";
 import { discardBody } from "../request/body.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecution, findPayload } from "../store/executions.ts";
 import { answerRulesOf } from "./answer-rules.ts";
 import { isOutcome, respondUnfinished } from "./answer.ts";
 import type { Caller } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
+import { isReplacing } from "./call-limits.ts";
 import { issueOf, SIGNATURE_LIFE_MS } from "./legs.ts";
 import { respondOutcome, type Reply } from "./respond.ts";
 
@@ -23,14 +25,31 @@ export async function continueWaiting(
   const rules = answerRulesOf(deps, webhook);
   const id = deps.legs.toExecutionId(value);
   const live = id === null ? undefined : await findLive(deps, id);
-  if (live !== undefined && live.row.webhook_id === webhook.id) {
+  if (live !== undefined && mayFollow(deps, caller, live.row, value)) {
     const waited = await waitFor(deps, live, call.outgoing, deps.windowMs);
     if (isOutcome(waited)) return respondOutcome(waited.outcome, rules);
     return respondUnfinished(caller, live.id, value, waited);
   }
-  const outcome = id === null ? null : await readEnded(deps, caller, id, issueOf(value));
+  const outcome = id === null ? null : await readEnded(deps, caller, id, value);
   if (outcome !== null) return respondOutcome(outcome, rules);
   throw new RequestError("not_found", `Webhook "${webhook.name}" has no such execution`);
+}
+
+/**
+ * Whether the leg is this caller's. Where a login is required it is the user's who called. Elsewhere
+ * whoever has the id has the result; but callers whose place a newer call took were told its id, and
+ * only asynchronous callers get no more than that.
+ */
+function mayFollow(
+  { legs }: CallDeps,
+  { webhook, principal }: Caller,
+  { webhook_id, created_by, is_async }: ExecutionRow,
+  value: string,
+): boolean {
+  if (webhook_id !== webhook.id) return false;
+  if (principal !== null) return created_by === null || created_by === principal.user_id;
+  if (webhook.key_hash !== null || is_async === 1 || !isReplacing(webhook)) return true;
+  return legs.isSigned(value, webhook);
 }
 
 /** An execution that has not ended, of this node or of another. */
@@ -49,11 +68,11 @@ async function readEnded(
   deps: CallDeps,
   caller: Caller,
   id: string,
-  issuedAt: number,
+  value: string,
 ): Promise<Outcome | null> {
   const row = await findExecution(deps.store, id);
-  if (row === undefined || row.webhook_id !== caller.webhook.id) return null;
-  const since = Math.max(row.ended_at ?? now(), issuedAt);
+  if (row === undefined || !mayFollow(deps, caller, row, value)) return null;
+  const since = Math.max(row.ended_at ?? now(), issueOf(value));
   if (caller.isBySignature && since + SIGNATURE_LIFE_MS < now())
     throw new RequestError("not_authenticated", "The signature of this leg is void");
   return readOutcome(row, await findPayload(deps.store, id));

@@ -359,6 +359,28 @@ const CONCURRENCY: StoryRow[] = [
         assert.equal((await endedExecution(service, id))["status"], "ENDED_SUCCESS");
     },
   },
+  {
+    name: "who is told the id of the call that took their place does not get at its result",
+    covers: ["D3.3 replace"],
+    async run(service) {
+      await using gates = await openGates();
+      await started(service, "newest", gates.query("o1"));
+      await gates.arrived("o1");
+      const replaced = await call(service, "newest", `?${gates.query("o2")}`);
+      const other = await call(service, "newest", `?${gates.query("o3")}`);
+      const { text } = await call(service, "newest", nextUrl(service, replaced).search);
+      const id = text.replace("ENDED_CANCELLED: Replaced by ", "");
+      assert.equal(id, executionId(other));
+      const guess = `?__wait_execution_id=${id}`;
+      assert.equal((await call(service, "newest", guess)).status, 404);
+      gates.open("o1");
+      await gates.arrived("o3");
+      gates.open("o3");
+      assert.equal((await endedExecution(service, id))["status"], "ENDED_SUCCESS");
+      assert.equal((await call(service, "newest", guess)).status, 404);
+      assert.equal((await call(service, "newest", nextUrl(service, other).search)).status, 200);
+    },
+  },
 ];
 
 const SLOW = { calls: 1, per_sec: 3600 };

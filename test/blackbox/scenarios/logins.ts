@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { follow, resolveLocation, send } from "../client.ts";
+import { openGates } from "../gates.ts";
 import {
   callTarget,
   countExecutions,
@@ -9,6 +10,7 @@ import {
   type StoryRow,
 } from "../scenario.ts";
 import { ADMIN_PASSWORD } from "../service.ts";
+import { call, nextUrl } from "./leg.ts";
 import { ADMITTED_ROWS, KEY, REFUSED, REFUSED_ROWS, SCREEN_ROWS } from "./login-checks.ts";
 
 const STORY_ROWS: StoryRow[] = [
@@ -79,6 +81,30 @@ const STORY_ROWS: StoryRow[] = [
     },
   },
   {
+    name: "a leg is followed by the user who called, and by no other",
+    covers: ["C8 login again"],
+    async run(service) {
+      await using gates = await openGates();
+      const password = "blackbox-canary-password-of-legs";
+      for (const name of ["leg-owner", "leg-other"]) {
+        const user = { name, password, roles: [], own_password: ADMIN_PASSWORD };
+        const made = await service.api("POST", "/user", user);
+        assert.equal(made.status, 201, made.text);
+      }
+      const own = { headers: { "x-service-token": await service.login("leg-owner", password) } };
+      const other = { headers: { "x-service-token": await service.login("leg-other", password) } };
+      const first = await call(service, "guarded", `?${gates.query("leg")}`, own);
+      await gates.arrived("leg");
+      const leg = nextUrl(service, first).search;
+      assert.equal((await call(service, "guarded", leg, other)).status, 404);
+      gates.open("leg");
+      const ended = await endedExecution(service, executionId(first));
+      assert.equal(ended["status"], "ENDED_SUCCESS", "and whose leg it is not cancels nothing");
+      assert.equal((await call(service, "guarded", leg, other)).status, 404);
+      assert.equal((await call(service, "guarded", leg, own)).status, 200);
+    },
+  },
+  {
     name: "the cookie of the login calls a private webhook",
     covers: ["5.1 cookie"],
     async run(service) {
@@ -103,11 +129,12 @@ const WEBHOOKS: Group["webhooks"] = {
   private: { flow: "echo", require_login: true },
   both: { flow: "echo", require_login: true, key: KEY },
   public: { flow: "echo" },
+  guarded: { flow: "gate", require_login: true },
 };
 
 export const LOGINS: Group = {
   name: "logins",
-  flows: ["echo"],
+  flows: ["echo", "gate"],
   webhooks: WEBHOOKS,
   rows: [...ADMITTED_ROWS, ...REFUSED_ROWS, ...SCREEN_ROWS, ...STORY_ROWS],
 };
@@ -115,7 +142,7 @@ export const LOGINS: Group = {
 export const NO_LOGIN_REDIRECT: Group = {
   name: "logins without the redirect",
   config: { LOGIN_REDIRECT: false },
-  flows: ["echo"],
+  flows: ["echo", "gate"],
   webhooks: WEBHOOKS,
   rows: [
     {
