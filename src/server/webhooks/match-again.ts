@@ -10,19 +10,26 @@ import type { Admission } from "./call.ts";
 import { requireAddress } from "./call-limits.ts";
 import { refuseName } from "./match.ts";
 
+type Deps = AuthenticationDeps & AdmissionRules;
+
 /**
- * Matches once more what has a body, which may have come slowly: what was taken from its webhook or
- * its login meanwhile admits it no more, and whose permissions it has, and its limits, are of now.
+ * Matches once more what has a body, which may have come slowly.
  *
  * @throws RequestError not_found, address_not_allowed, not_authenticated, overloaded
  */
-export async function matchAgain(
-  deps: AuthenticationDeps & AdmissionRules,
-  admission: Admission,
-): Promise<Admission> {
+export async function matchAgain(deps: Deps, admission: Admission): Promise<Admission> {
+  return hasBody(admission.call.incoming) ? matchNow(deps, admission) : admission;
+}
+
+/**
+ * Matches once more: what was taken from its webhook or its login meanwhile admits it no more, and
+ * whose permissions it has, and its limits, are of now.
+ *
+ * @throws RequestError not_found, address_not_allowed, not_authenticated, overloaded
+ */
+export async function matchNow(deps: Deps, admission: Admission): Promise<Admission> {
   const { store, logins } = deps;
   const { call, webhook, principal } = admission;
-  if (!hasBody(call.incoming)) return admission;
   if (principal !== null && (await logins.renew(principal)) === null)
     throw refuseChanged("The login has ended");
   const again = await findWebhook(store, webhook.name);
@@ -35,10 +42,7 @@ export async function matchAgain(
 }
 
 /** It had not to show a key: what it has shown is looked at now, and taken out of what the flow gets. */
-async function showKey(
-  deps: AuthenticationDeps & AdmissionRules,
-  admission: Admission,
-): Promise<Admission> {
+async function showKey(deps: Deps, admission: Admission): Promise<Admission> {
   const text = admission.payload?.text ?? null;
   const body = text === null ? null : { bytes: Buffer.from(text), text, parsed: null, error: null };
   return readInput(deps, await requireKey(deps, { ...admission, body }));

@@ -15,7 +15,7 @@ import type { Admission, Call, SignedCall } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
 import { addCors, answerPreflight } from "./cors.ts";
 import { match, type Passage } from "./match.ts";
-import { matchAgain } from "./match-again.ts";
+import { matchAgain, matchNow } from "./match-again.ts";
 import { earlierModeOf, modeOf, type Mode } from "./mode.ts";
 import { continueWaiting } from "./re-entry.ts";
 import { describeRate, type Bucket } from "./rate-limit.ts";
@@ -87,11 +87,11 @@ async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply
   const claim = isClaiming ? await takeClaim(deps, admission) : null;
   const isDuplicate = claim !== null && "executionId" in claim;
   const isChecked = admission.webhook.input_check === "refuse" && !isDuplicate;
-  if (isChecked) await checkInput(deps, admission, claim);
+  const checked = isChecked ? await checkInput(deps, admission, claim) : admission;
   // What waits holds no body.
   call.body = null;
   if (isDuplicate) return followDuplicate(deps, admission, mode, claim.executionId);
-  return begin(deps, admission, mode, claim);
+  return begin(deps, checked, mode, claim);
 }
 
 /** The signature decides first; where it is a replay, the key is not looked at. */
@@ -112,14 +112,17 @@ async function takeClaim(
   return keyed;
 }
 
-/** What is refused leaves its key to the next call. */
+/** What is refused leaves its key to the next call. Checks wait for each other, however long that is. */
 async function checkInput(
-  { inputCheck, findFlow }: CallDeps,
+  deps: CallDeps,
   admission: Admission,
   claim: HeldClaim | null,
-): Promise<void> {
+): Promise<Admission> {
   try {
-    await inputCheck(admission, findFlow(admission.webhook.flow));
+    await deps.inputCheck(admission, deps.findFlow(admission.webhook.flow));
+    const checked = await matchNow(deps, admission);
+    checked.call.secrets = checked.secrets;
+    return checked;
   } catch (error) {
     claim?.release();
     throw error;

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { countExecutions, poll, type CallRow, type Group, type StoryRow } from "../scenario.ts";
-import type { Service } from "../service.ts";
+import { ADMIN_PASSWORD, type Service } from "../service.ts";
 import { call } from "./leg.ts";
+
+const KEY = "blackbox-canary-key-of-checks";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -145,6 +147,12 @@ async function isSeen(look: () => Promise<boolean>): Promise<boolean> {
   return false;
 }
 
+async function authenticate(service: Service, webhook: string, members: object): Promise<void> {
+  const body = { password: ADMIN_PASSWORD, ...members };
+  const { status, text } = await service.api("PUT", `/webhook/${webhook}/authentication`, body);
+  assert.equal(status, 200, text);
+}
+
 const STORIES: StoryRow[] = [
   {
     name: "in the order of checks: after the body and the key, before the room",
@@ -202,6 +210,37 @@ const STORIES: StoryRow[] = [
       );
       assert.equal(await countExecutions(service, "costly"), 0);
       assert.equal((await post(service, "costly", { text: "aaa" })).status, 201);
+    },
+  },
+  {
+    name: "what has waited for its check is matched once more behind it",
+    covers: ["D9.2 order"],
+    async run(service) {
+      let statuses: readonly number[] = [];
+      const look = async (): Promise<boolean> => {
+        for (const [webhook, key] of [
+          ["closed", null],
+          ["rekeyed", KEY],
+        ] as const)
+          await authenticate(service, webhook, { is_enabled: true, key });
+        let refusals = 0;
+        const text = `${"a".repeat(40)}!`;
+        const slow = post(service, "costly", { text }).finally(() => (refusals += 1));
+        assert.equal((await service.api("GET", "/workspace")).status, 200);
+        const waiting = [
+          call(service, "closed", "?async"),
+          post(service, "rekeyed", { text: "aaa" }, `?async&key=${KEY}`),
+        ];
+        assert.equal((await service.api("GET", "/workspace")).status, 200);
+        await authenticate(service, "closed", { is_enabled: false });
+        await authenticate(service, "rekeyed", { key: `${KEY}-of-now` });
+        const isBeside = refusals === 0;
+        statuses = (await Promise.all(waiting)).map(({ status }) => status);
+        await slow;
+        return isBeside;
+      };
+      assert.ok(await isSeen(look), "both were changed while their calls waited");
+      assert.deepEqual(statuses, [404, 401]);
     },
   },
   {
@@ -277,6 +316,8 @@ export const INPUT_CHECK: Group = {
       idempotency: { from: "header:idempotency-key" },
     },
     costly: { flow: "costly", input_check: "refuse" },
+    closed: { flow: "costly", input_check: "refuse" },
+    rekeyed: { flow: "costly", input_check: "refuse", key: KEY },
     later: { flow: "later", input_check: "refuse" },
     echo: { flow: "echo" },
   },
