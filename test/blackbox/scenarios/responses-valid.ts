@@ -80,6 +80,15 @@ export const GOOD_ROWS: CallRow[] = [
     },
   ),
   answering(
+    "a cookie without a path has that of the webhook's calls",
+    ["C11 origin"],
+    [response(200, { "Set-Cookie": "mine=1; path=beside; HttpOnly" })],
+    {
+      status: 200,
+      headers: { "set-cookie": "mine=1; HttpOnly; Path=/api/latest/webhook/answer/call" },
+    },
+  ),
+  answering(
     "webhook_html_response",
     ["4.7 webhook_html_response", "C13 sandbox"],
     [{ webhook_html_response: "<h1>Größe</h1>" }],
