@@ -6,6 +6,9 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 const KEY_PREFIX = "fhk_";
 const TOKEN_PREFIX = "fht_";
 
+/** What is generated here, in any text; percent-encoded as well. */
+export const GENERATED = /(?:f|%66)(?:h|%68)(?:[kt]|%6b|%74)(?:_|%5f)(?:[\w-]|%[2-7][\da-f]){43}/gi;
+
 export function generateKey(): string {
   return KEY_PREFIX + randomBytes(32).toString("base64url");
 }

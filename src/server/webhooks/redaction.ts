@@ -4,7 +4,7 @@ export type Redact = (text: string) => string;
 /** Shorter ones may be words that stand there for themselves. */
 const LEAST_LENGTH = 16;
 
-const REDACTED = "***";
+export const REDACTED = "***";
 
 /**
  * Secrets are sought as they are, in the text and in what it decodes to. Callers decide how many

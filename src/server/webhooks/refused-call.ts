@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
+import { GENERATED } from "../access/api-key.ts";
 import { findBearer, listTokens } from "../access/credentials.ts";
 import { schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
 import { now } from "../../shared/clock.ts";
 import { SECRET_HEADER } from "../../shared/secret-header.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { Call } from "./call.ts";
-import { openRedaction, type Redact } from "./redaction.ts";
+import { openRedaction, REDACTED, type Redact } from "./redaction.ts";
 import type { RefusedCall } from "../request/refused-calls.ts";
 import { KEY } from "./target.ts";
 
@@ -37,9 +38,13 @@ function hashOf({ bodyHash, body_bytes }: Call, body: Buffer): string | null {
   return body.length === body_bytes ? createHash("sha256").update(body).digest("hex") : null;
 }
 
-/** Hides keys and tokens wherever else in the request they are repeated; right or wrong. */
+/**
+ * Hides keys and tokens wherever else in the request they are repeated, right or wrong, and what looks
+ * like one: it may be right, and have been sent in a wrong place.
+ */
 export function redactionOf(call: Call): Redact {
-  return openRedaction(secretsOf(call));
+  const redact = openRedaction(secretsOf(call));
+  return (text) => redact(text).replace(GENERATED, REDACTED);
 }
 
 function secretsOf({ incoming, query, secrets }: Call): string[] {

@@ -6,6 +6,8 @@ import { call } from "./leg.ts";
 
 const KEY = "blackbox-canary-key-of-refused";
 const SECRET = "blackbox-canary-secret-of-refused";
+/** As the service makes them. */
+const GENERATED = `fhk_${"canary".repeat(8).slice(0, 43)}`;
 /** As short as a token may be. */
 const SHORT = "canary-8";
 
@@ -18,7 +20,7 @@ function listRefused(service: Service, webhook: string, count: number): Promise<
   return poll(`${count} refused calls of ${webhook}`, async () => {
     const answer = await service.api("GET", `/webhook/${webhook}/refusal`);
     assert.equal(answer.status, 200, answer.text);
-    for (const canary of [KEY, SECRET, SHORT, service.token()])
+    for (const canary of [KEY, SECRET, SHORT, GENERATED, service.token()])
       assert.ok(!answer.text.includes(canary));
     const { items } = answer.body as unknown as { items: Refused[] };
     assert.ok(items.length <= count, answer.text);
@@ -103,6 +105,27 @@ const ROWS: StoryRow[] = [
       );
       assert.equal(keyed[1]?.["path"], "/api/latest/webhook/keyed/call/***");
       assert.equal((await listRefused(service, "login", 1))[0]?.["body_sha256"], null);
+    },
+  },
+  {
+    name: "a key or a token in a wrong place stands nowhere in it, and in no line of the log",
+    covers: ["D1.3 secrets"],
+    async run(service) {
+      const [path, query] = [`/${GENERATED}/x`, `?async&k=${GENERATED}`];
+      const headers = { "x-caller": `for ${GENERATED}`, "x-token-of": service.token() };
+      const more = { headers: { ...headers, "x-request-id": GENERATED } };
+      assert.equal((await call(service, "misplaced", path + query, more)).status, 401);
+      const encoded = `/${GENERATED.replace("_", "%5F").replace("k", "%6b")}`;
+      assert.equal((await call(service, "misplaced", encoded)).status, 401);
+      const [second, first] = await listRefused(service, "misplaced", 2);
+      assert.equal(first?.["path"], "/api/latest/webhook/misplaced/call/***/x");
+      assert.equal(first?.headers["x-caller"], "for ***");
+      assert.equal(first?.["request_id"], "***");
+      assert.equal(second?.["path"], "/api/latest/webhook/misplaced/call/***");
+      await poll("the line of the log", async () =>
+        /"webhook":"misplaced".*"Call refused"/.test(service.logs()) ? true : null,
+      );
+      assert.ok(!service.logs().includes(GENERATED));
     },
   },
   {
@@ -203,6 +226,7 @@ export const REFUSED: Group = {
       },
     },
     keyed: { flow: "echo", key: KEY },
+    misplaced: { flow: "echo", key: GENERATED },
     open: { flow: "echo" },
     login: { flow: "echo", require_login: true },
     off: { flow: "echo", is_enabled: false },
