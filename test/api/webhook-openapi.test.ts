@@ -90,7 +90,7 @@ test("it says what is sent, what comes back, and what is refused under its setti
     properties: { hello: { type: "string" } },
     required: ["hello"],
   });
-  const statuses = "200,201,302,303,400,401,404,405,408,413,415,429,431,500,503";
+  const statuses = "200,201,302,303,400,401,404,405,408,413,415,417,429,431,500,503";
   assert.equal(Object.keys(post!.responses).join(), statuses);
   const settings = {
     methods: ["PUT"],
@@ -101,7 +101,7 @@ test("it says what is sent, what comes back, and what is refused under its setti
   await service.want(200, "PATCH", "/webhook/checked", { body: settings });
   const later = (await documentOf("checked")).paths["/webhook/checked/call"]!;
   assert.deepEqual(Object.keys(later).sort(), ["parameters", "put"]);
-  const others = "200,202,302,303,400,401,402,404,405,408,413,415,422,431,500,503";
+  const others = "200,202,302,303,400,401,402,404,405,408,413,415,417,422,431,500,503";
   assert.equal(Object.keys(later["put"]!.responses).join(), others);
   await change("checked", { require_login: true });
   const foreign = (await documentOf("checked")).paths["/webhook/checked/call"]!;

@@ -281,18 +281,25 @@ describe("protocol", () => {
       const { text } = await send(service.origin, { target: "/metrics" });
       return Number(new RegExp(`refusals_total\\{code="${code}"\\} (\\d+)`).exec(text)?.[1]);
     };
-    const before = [await refusals("bad_request"), await refusals("bad_target")];
+    const codes = ["bad_request", "bad_target", "unknown_expectation"];
+    const count = () => Promise.all(codes.map(refusals));
+    const before = await count();
     await raw(service.origin, "hello\r\n\r\n");
     await raw(service.origin, `GET / HTTP/1.1\r\n${HOST}Host: b\r\n\r\n`);
+    const noHost = await raw(service.origin, "GET / HTTP/1.1\r\n\r\n");
+    assert.match(noHost, /^HTTP\/1\.1 400 [^]*"detail":"Found 0 Host headers, expected one"/);
+    const expecting = `GET / HTTP/1.1\r\n${HOST}Expect: x\r\n\r\n`;
+    const unmet = await raw(service.origin, expecting);
+    assert.match(unmet, /^HTTP\/1\.1 417 [^]*connection: close[^]*unknown_expectation/i);
     // Its head was read: it is a call, which is counted as one.
     await raw(
       service.origin,
       `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
     );
-    const after = [await refusals("bad_request"), await refusals("bad_target")];
+    const after = await count();
     assert.deepEqual(
       after.map((count, at) => count - (before[at] ?? 0)),
-      [1, 1],
+      [1, 2, 1],
     );
     assert.match(
       service.logs(),

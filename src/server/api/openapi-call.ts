@@ -153,6 +153,7 @@ const RESPONSES = {
   408: { $ref: "#/components/responses/408" },
   413: { $ref: "#/components/responses/413" },
   415: { $ref: "#/components/responses/415" },
+  417: { $ref: "#/components/responses/417" },
   422: { $ref: "#/components/responses/422" },
   429: { $ref: "#/components/responses/429" },
   431: { $ref: "#/components/responses/431" },

@@ -202,6 +202,7 @@ function refusalsOf({ webhook }: Parts, hasBody: boolean): number[] {
     [408, hasBody],
     [413, hasBody],
     [415, hasBody],
+    [417, true],
     [422, idempotency !== null || input_check === "refuse"],
     [429, limits !== null || is_productive === 1],
     [431, true],

@@ -87,6 +87,7 @@ export async function listen(
     holdContinue(incoming, outgoing);
     server.emit("request", incoming, outgoing);
   });
+  server.on("checkExpectation", answerBounded);
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
   await once(server, "listening");
   return {
@@ -126,6 +127,8 @@ const LIMITS = {
   connectionsCheckingInterval: 2000,
   keepAliveTimeout: 75_000,
   maxHeaderSize: 16 * 1024,
+  // Without one a request is refused as others are, counted and told.
+  requireHostHeader: false,
 };
 
 /** A client that takes nothing of its answer for so long is let go, in milliseconds. */

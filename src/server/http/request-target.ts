@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { RequestError, toProblem } from "../../shared/errors.ts";
+import { isContinue } from "../request/expectation.ts";
 import { isHost, isLocalHost } from "../request/host.ts";
 import { identifyRequest } from "../request/trace.ts";
 
 /**
  * Refuses what an HTTP server in front of others must not guess about: two Host headers, none in
  * HTTP/1.1 or one that names no host, an absolute-form target, a backslash or NUL in a path
- * (contract, section 4, numbers 6 and 15), a transfer coding that is not undone.
+ * (contract, section 4, numbers 6 and 15), a transfer coding that is not undone, an expectation that
+ * nobody meets.
  *
  * @param localNames of a service for this machine alone, beside its own; null: any host will do
  * @returns why it was refused, and answered so; null: it was not
@@ -17,9 +19,10 @@ export function refuseTarget(
   localNames: readonly string[] | null,
 ): RequestError | null {
   const error = findTargetError(incoming, localNames);
-  if (error === null) return null;
+  const refused =
+    error === null ? findExpectation(incoming) : new RequestError("bad_target", error);
+  if (refused === null) return null;
   identifyRequest(incoming, outgoing);
-  const refused = new RequestError("bad_target", error);
   const problem = JSON.stringify(toProblem(refused, "/"));
   outgoing.writeHead(refused.status, { ...PROBLEM_HEADERS, connection: "close" });
   outgoing.end(incoming.method === "HEAD" ? undefined : problem);
@@ -50,6 +53,15 @@ function findTargetError(
     if (error !== null) return error;
   }
   return findHostError(rawHeaders, httpVersion, localNames);
+}
+
+/** Its client may wait for what it expects (RFC 9110, section 10.1.1). */
+function findExpectation({
+  headers: { expect },
+  httpVersion,
+}: IncomingMessage): RequestError | null {
+  if (expect === undefined || httpVersion !== "1.1" || isContinue(expect)) return null;
+  return new RequestError("unknown_expectation", `Found Expect "${expect}", expected 100-continue`);
 }
 
 /** What another server may take for the end of a request (RFC 9112, section 6.1). */

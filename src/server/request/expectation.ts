@@ -6,6 +6,13 @@ interface AwaitedRequest extends IncomingMessage {
   [ASK]?: (() => void) | undefined;
 }
 
+/** What the server takes for it, among others. */
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
+
+export function isContinue(expect: string): boolean {
+  return CONTINUE.test(expect);
+}
+
 /**
  * A client that sends `Expect: 100-continue` waits with its body until it is asked for it (RFC 9110,
  * section 10.1.1). It is asked once somebody reads the body: what is refused before is never sent.

@@ -22,6 +22,7 @@ export const ERRORS = {
   changed_meanwhile: { status: 412, title: "Changed by somebody else" },
   body_too_large: { status: 413, title: "Body too large" },
   unsupported_type: { status: 415, title: "Unsupported content type" },
+  unknown_expectation: { status: 417, title: "Unknown expectation" },
   invalid: { status: 422, title: "Invalid input" },
   invalid_input: { status: 422, title: "Input does not fit the flow's schema" },
   idempotency_mismatch: { status: 422, title: "Idempotency key of another call" },
