@@ -47,9 +47,14 @@ function toHeaders(raw: readonly string[], taken: Taken, redact: Redact): Record
     const kept = keepHeader(name, raw[at + 1] as string, taken);
     if (kept === null) continue;
     const value = redact(kept);
-    headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
+    headers[name] = name in headers ? `${headers[name]}${separatorOf(name)}${value}` : value;
   }
   return headers;
+}
+
+/** Several Cookie fields are one list of pairs, which semicolons separate (RFC 9113, section 8.2.3). */
+function separatorOf(name: string): string {
+  return name === "cookie" ? "; " : ", ";
 }
 
 /** What the flow is not given, beside login tokens. */

@@ -189,12 +189,15 @@ export const TARGETS: Group = {
           "Host: one.example",
           "X-Twice: 1",
           "x-twice: 2",
+          "Cookie: a=1",
+          "Cookie: b=2",
           "User-Agent: a",
           "__proto__: p",
         );
         const record = await endedExecution(service, executionId(answer));
         const { headers } = record["input_value"] as { headers: Record<string, string> };
         assert.equal(headers["x-twice"], "1, 2");
+        assert.equal(headers["cookie"], "a=1; b=2", "as one field has them");
         assert.equal(headers["host"], "one.example");
         assert.ok(Object.hasOwn(headers, "__proto__"), "a header of this name is passed");
         const text = (await service.api("GET", `/execution/${executionId(answer)}`)).text;
