@@ -200,14 +200,15 @@ async function identify(
   if (isOpen && !route.knowsVisitor) return null;
   const principal = sent === null ? null : await api.logins.authenticate(sent.token, address);
   if (principal === null && !isOpen)
-    throw refuseLogin(headers.authorization !== undefined && sent === null);
+    throw refuseLogin(api.prefix, headers.authorization !== undefined && sent === null);
   return principal;
 }
 
 /** @param isElsewhere whether there is a credential of another kind */
-function refuseLogin(isElsewhere: boolean): RequestError {
+function refuseLogin(prefix: string, isElsewhere: boolean): RequestError {
   const needed =
-    "A valid login token is needed: POST /api/latest/auth/login, then send it as x-service-token";
+    `A valid login token is needed: POST ${prefix}/api/latest/auth/login, ` +
+    "then send it as x-service-token";
   const advice = "; Authorization has keys of webhooks, and counts at their calls alone";
   return new RequestError("not_authenticated", isElsewhere ? needed + advice : needed);
 }
@@ -259,8 +260,10 @@ export function respondError({ log }: Pick<Api, "log">, c: ApiContext, error: un
     known instanceof RequestError
       ? known
       : new RequestError("internal", "The service failed. Its log has the reason");
+  // As it was asked for: the routes do not know of a prefix.
+  const [path = "/"] = (c.env.incoming.url ?? "/").split("?", 1);
   const authenticate = refused.status === 401 ? { "www-authenticate": "Bearer" } : {};
-  return new Response(JSON.stringify(toProblem(refused, c.req.path)), {
+  return new Response(JSON.stringify(toProblem(refused, path)), {
     status: refused.status,
     headers: {
       "content-type": "application/problem+json",

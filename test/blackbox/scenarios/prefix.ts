@@ -33,6 +33,18 @@ export const PREFIX: Group = {
       },
     },
     {
+      name: "refusals name places as they were asked for",
+      covers: ["4.1 path"],
+      async run(service) {
+        for (const target of ["/flows/api/latest/webhook", "/flows/zzz", "/zzz"]) {
+          const { text } = await send(service.origin, { target: `${target}?a=b` });
+          assert.equal((JSON.parse(text) as { instance: string }).instance, target);
+        }
+        const { text } = await send(service.origin, { target: "/flows/api/latest/webhook" });
+        assert.match(text, /POST \/flows\/api\/latest\/auth\/login/);
+      },
+    },
+    {
       name: "the preview of a webhook's URL",
       covers: ["4.1 path"],
       async run(service) {
