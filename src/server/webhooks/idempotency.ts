@@ -30,14 +30,18 @@ export async function takeKey(
   const key = await readKey(deps, rules, admission);
   if (key === null) return null;
   const scope = ["key", webhook.id, principal?.user_id ?? "", key].join("\n");
-  const fingerprint = rules.compare ? toFingerprint(admission) : null;
-  const taken = await deps.claims.take({
-    hashes: [createHash("sha256").update(scope).digest("hex")],
-    lifeMs: rules.window_sec * 1000,
-    fingerprint,
-    isOver: (id) => isOver(deps, rules, id),
-  });
-  if (!("executionId" in taken) || !isOther(fingerprint, taken.fingerprint)) return taken;
+  const take = (fingerprint: string | null): Promise<HeldClaim | Duplicate> =>
+    deps.claims.take({
+      hashes: [createHash("sha256").update(scope).digest("hex")],
+      lifeMs: rules.window_sec * 1000,
+      fingerprint,
+      isOver: (id) => isOver(deps, rules, id),
+    });
+  const fingerprints = rules.compare ? toFingerprints(admission) : [null];
+  for (const fingerprint of fingerprints) {
+    const taken = await take(fingerprint);
+    if (!("executionId" in taken) || !isOther(fingerprint, taken.fingerprint)) return taken;
+  }
   throw new RequestError(
     "idempotency_mismatch",
     "The idempotency key was used for another call: method, path, query or body differ",
@@ -105,8 +109,21 @@ function deliveryOfCall({ signature }: WebhookRow, { call }: Admission): string 
 
 const RESERVED = [ASYNC, KEY, WAIT];
 
-function toFingerprint({ call }: Admission): string {
-  const { method, target, bodyHash } = call;
+/**
+ * Without the API key that its body may carry, which may be replaced before the call is sent again; then
+ * as an earlier version has recorded it, or this one where the webhook had no key.
+ */
+function toFingerprints(admission: Admission): string[] {
+  const { call, payload } = admission;
+  const whole = toFingerprint(admission, call.bodyHash);
+  if (payload === null || !payload.isStripped) return [whole];
+  const left = createHash("sha256")
+    .update(payload.json ?? "")
+    .digest("hex");
+  return [toFingerprint(admission, left), whole];
+}
+
+function toFingerprint({ call: { method, target } }: Admission, bodyHash: string | null): string {
   const query = withoutParameters(target.query, RESERVED);
   const parts = [method, target.path, query, bodyHash];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");

@@ -165,6 +165,30 @@ const ROWS: StoryRow[] = [
     },
   },
   {
+    name: "an API key in the body is no part of the call: it may be set and replaced meanwhile",
+    covers: ["D2 compare"],
+    async run(service) {
+      const rekey = async (key: string | null): Promise<void> => {
+        const body = { password: ADMIN_PASSWORD, key };
+        const { status } = await service.api("PUT", "/webhook/rekeyed/authentication", body);
+        assert.equal(status, 200);
+      };
+      const keys = ["first", "second"].map((name) => `blackbox-canary-${name}-key-of-rekeyed`);
+      const send = (key: string, at: number) =>
+        post(service, "rekeyed", key, JSON.stringify({ key: keys[at], a: 1 }));
+      const [before, one] = [fresh(), fresh()];
+      await rekey(null);
+      const open = await send(before, 0);
+      await rekey(keys[0] ?? "");
+      assertReplayed(open, await send(before, 0));
+      const first = await send(one, 0);
+      await rekey(keys[1] ?? "");
+      assertReplayed(first, await send(one, 1));
+      const other = JSON.stringify({ key: keys[1], a: 2 });
+      assertProblem(await post(service, "rekeyed", one, other), 422, "idempotency_mismatch");
+    },
+  },
+  {
     name: "after a failure the next one runs again and takes the key over; or gets the same",
     covers: ["D2 after_failure"],
     async run(service) {
@@ -340,6 +364,7 @@ export const IDEMPOTENT: Group = {
     plain: { flow: "echo", idempotency: HEADER },
     gate: { flow: "gate", idempotency: HEADER },
     "gate-held": { flow: "gate", idempotency: HEADER, sync_mode: "hold" },
+    rekeyed: { flow: "echo", idempotency: HEADER },
     required: { flow: "echo", idempotency: { ...HEADER, required: true } },
     lenient: { flow: "echo", idempotency: { ...HEADER, compare: false } },
     failing: { flow: "answer", idempotency: HEADER },
