@@ -40,8 +40,16 @@ export interface Client extends Connection {
   request(method: string, path: string, options?: RequestOptions): Promise<Response>;
   /** The answer as the caller knows it from the contract. @throws CommandError for another's */
   json<T>(method: string, path: string, options: JsonOptions<T>): Promise<T>;
-  /** Items of as many pages as needed. */
-  list<T>(path: string, query?: Query, limit?: number): Promise<T[]>;
+  /** All items, of as many pages as needed. */
+  list<T>(path: string, query?: Query): Promise<T[]>;
+  /** The first items of a list. */
+  first<T>(path: string, query: Query, limit?: number): Promise<FirstItems<T>>;
+}
+
+export interface FirstItems<T> {
+  readonly items: T[];
+  /** Whether the limit left some out. */
+  readonly hasMore: boolean;
 }
 
 /** The service refused. */
@@ -107,7 +115,10 @@ export function createClient(
     ...connection,
     request,
     json,
-    async list<T>(path: string, query: Query = {}, limit = Infinity): Promise<T[]> {
+    async list<T>(path: string, query: Query = {}): Promise<T[]> {
+      return (await this.first<T>(path, query)).items;
+    },
+    async first<T>(path: string, query: Query, limit = Infinity): Promise<FirstItems<T>> {
       const items: T[] = [];
       let cursor: string | undefined;
       do {
@@ -125,7 +136,7 @@ export function createClient(
           throw notFlowhook("a page that leads to itself", connection.url);
         cursor = next;
       } while (cursor !== undefined && items.length < limit);
-      return items;
+      return { items, hasMore: cursor !== undefined };
     },
   };
 }

@@ -2,7 +2,6 @@ import type {
   Execution,
   ExecutionSummary,
   LogLine,
-  Started,
   Verified,
 } from "../shared/contract/execution.ts";
 import type { Command } from "commander";
@@ -14,9 +13,10 @@ import { toOptions, type ConnectionOptions } from "./connection.ts";
 import { printLog, readLog } from "./execution-log.ts";
 import { printFixture } from "./fixture.ts";
 import { followLog } from "./follow.ts";
-import { readJsonOr, toCount } from "./input.ts";
+import { toCount } from "./input.ts";
 import { describeGoingOn, untilInterrupted } from "./interrupted.ts";
 import { findProjectId } from "./project.ts";
+import { addReplayCommand } from "./replay.ts";
 import {
   printFields,
   printJson,
@@ -66,15 +66,7 @@ export function addExecutionCommands(program: Command, url: readonly [string, st
     .option(...url)
     .action(showExecution);
   addCancelCommand(execution, url);
-  execution
-    .command("replay")
-    .description("Run an execution again, and print the new one's id")
-    .argument("<id>")
-    .option("--input <input>", "another input_value: JSON, or a file of it; - reads standard input")
-    .option("--flow-version <version>", "a kept version of the flow (default: the newest)")
-    .option("--json", "print JSON")
-    .option(...url)
-    .action(replayExecution);
+  addReplayCommand(execution, url);
   execution
     .command("fixture")
     .description("Print the input of an execution without credentials, for tests and flow run")
@@ -101,12 +93,13 @@ async function listExecutions(options: ListFilter): Promise<void> {
   const project_id = project === undefined ? undefined : await findProjectId(client, project);
   const order = oldestFirst ? "asc" : "desc";
   const filter = { status: status?.toUpperCase(), webhook, flow, project_id, from, to, text };
-  const rows = await client.list<ExecutionSummary>("/execution", { ...filter, order }, limit);
+  const query = { ...filter, order };
+  const { items, hasMore } = await client.first<ExecutionSummary>("/execution", query, limit);
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const empty = isFiltered
     ? "No execution matches"
     : "No executions yet. Start one with: flowhook call WEBHOOK, or flowhook flow run FLOW";
-  printList(rows, COLUMNS, { ...options, empty });
+  printList(items, COLUMNS, { ...options, empty, hasMore });
 }
 
 type ShowOptions = ConnectionOptions & ListOptions & { log?: true; follow?: true };
@@ -186,21 +179,6 @@ function printResponse(record: Execution): void {
   const unsent = whyUnsent(record);
   process.stdout.write(unsent === null ? "\nresponse\n" : `\nresponse\n${toLine(unsent)}\n`);
   printJson(record.response);
-}
-
-async function replayExecution(
-  id: string,
-  options: ConnectionOptions & { input?: string; flowVersion?: string; json?: true },
-): Promise<void> {
-  const { input, flowVersion: flow_version } = options;
-  const body = {
-    ...(input === undefined ? {} : { input_value: await readJsonOr(input) }),
-    ...(flow_version === undefined ? {} : { flow_version }),
-  };
-  const path = `${toPath("execution", id)}/replay`;
-  const started = await openClient(options).json<Started>("POST", path, { body, has: "id" });
-  if (options.json) printJson(started);
-  else process.stdout.write(`${started.id}\n`);
 }
 
 /** How long it ran; null where it did not start or has not ended. */

@@ -14,15 +14,18 @@ export interface ListOptions {
  * Prints a list: all members as a JSON array, or the columns as a table.
  *
  * @param empty what people read where there is nothing, with what to do about it
+ * @param hasMore whether a limit left some out: whoever works through the list is told
  */
 export function printList<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  options: ListOptions & { empty: string },
+  options: ListOptions & { empty: string; hasMore?: boolean },
 ): void {
   if (options.json) printJson(rows);
   else if (rows.length === 0) process.stdout.write(`${options.empty}\n`);
   else process.stdout.write(toTable(rows, columns, process.stdout.columns));
+  if (options.hasMore)
+    process.stderr.write(`${rows.length} shown, there are more: --limit sets how many\n`);
 }
 
 /** Indented, for people and scripts alike. */

@@ -32,9 +32,10 @@ async function listRefusals(
   options: ConnectionOptions & ListOptions & { limit?: number },
 ): Promise<void> {
   const path = `${toPath("webhook", name)}/refusal`;
-  const query = { limit: options.limit };
-  const client = openClient(options);
-  const { items } = await client.json<RefusedCalls>("GET", path, { query, has: "items" });
+  const { limit } = options;
+  // All that are kept are few: so it is seen whether there are more.
+  const { items } = await openClient(options).json<RefusedCalls>("GET", path, { has: "items" });
+  const hasMore = limit !== undefined && items.length > limit;
   const empty = "No call was refused since the service started";
-  printList(items, COLUMNS, { ...options, empty });
+  printList(items.slice(0, limit), COLUMNS, { ...options, empty, hasMore });
 }

@@ -84,12 +84,13 @@ async function listWebhooks(options: ListFilter): Promise<void> {
   const { flow, text, enabled, disabled, limit } = options;
   const is_enabled = enabled === disabled ? undefined : String(enabled === true);
   const query = { flow, text, is_enabled };
-  const rows = await openClient(options).list<Webhook>("/webhook", query, limit);
+  const client = openClient(options);
+  const { items, hasMore } = await client.first<Webhook>("/webhook", query, limit);
   const isFiltered = Object.values(query).some((value) => value !== undefined);
   const empty = isFiltered
     ? "No webhook matches"
     : "No webhooks yet. Create one with: flowhook webhook create NAME --flow FLOW";
-  printList(rows, COLUMNS, { ...options, empty });
+  printList(items, COLUMNS, { ...options, empty, hasMore });
 }
 
 interface CreateOptions extends ConnectionOptions, ListOptions {

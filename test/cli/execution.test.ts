@@ -17,6 +17,9 @@ const FLOWS = {
     "flow.signal.addEventListener('abort', () => resolve(null)));\n",
 };
 
+/** After all that these tests start. */
+const LATE = "2100-01-01T00:00:00Z";
+
 describe("execution", { skip: openTarget().skip ?? false }, () => {
   let session: Session;
   before(async () => {
@@ -218,6 +221,73 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     assert.equal(version.code, 1);
     assert.match(version.stderr, /flow_version: version "none" of "echo" is not kept/);
   });
+
+  test("replay: all that fit, oldest first, and each once", async () => {
+    await session.service.createWebhook("sixty", "fail");
+    const failed = await fail("sixty", 60);
+    const first = await session.run(["execution", "replay", "--webhook", "sixty", "--limit", "2"]);
+    assert.equal(first.stderr, "Run again: 2 executions\n");
+    const second = await session.run(["execution", "replay", "--webhook", "sixty", "--json"]);
+    assert.equal(second.stderr, "Run again: 58 executions; 2 have a replay already\n");
+    const rest = (JSON.parse(second.stdout) as { id: string }[]).map(({ id }) => id);
+    const replays = [...first.stdout.trim().split("\n"), ...rest];
+    const records = await Promise.all(replays.map((id) => readExecution(session.service, id)));
+    assert.deepEqual(
+      records.map((record) => record["replay_of"]),
+      failed,
+    );
+    const again = await session.run(["execution", "replay", "--webhook", "sixty"]);
+    const none = [0, "", "Run again: 0 executions; 60 have a replay already\n"];
+    assert.deepEqual([again.code, again.stdout, again.stderr], none);
+    const others = await session.run(["execution", "replay", "--webhook", "sixty", "--from", LATE]);
+    assert.equal(others.stderr, "Run again: none. No execution matches\n");
+  });
+
+  test("replay: a refused one does not keep the others back", async () => {
+    await session.service.createWebhook("versions", "fail");
+    await fail("versions", 1);
+    const wanted = ["--webhook", "versions", "--flow-version", "none"];
+    const refused = await session.run(["execution", "replay", ...wanted]);
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.stderr,
+      /: flow_version: .*is not kept any more\nRun again: 0 .*\nThe service refused 1 of them\n$/,
+    );
+  });
+
+  test("replay: what does not say which executions is refused, and starts none", async () => {
+    const says = async (...args: string[]) => {
+      const finished = await session.run(["execution", "replay", ...args]);
+      assert.deepEqual([finished.code, finished.stdout], [2, ""], all(finished));
+      return finished.stderr;
+    };
+    const names = "--webhook, --flow, --status, --from or --to";
+    const both = `Found an id and options. Give the id alone, or only ${names}\n`;
+    assert.match(await says(), new RegExp(`^Which executions\\? .*${names}\n$`));
+    assert.match(await says("--limit", "3"), /^Which executions\?/);
+    assert.equal(await says("x", "--flow", "fail"), both);
+    assert.equal(await says("x", "--limit", "3"), both);
+    assert.match(await says("--flow", "fail", "--input", "1"), /^--input is for one execution/);
+  });
+
+  test("list: says where the limit cut it", async () => {
+    const cut = await session.run(["execution", "list", "--limit", "1", "--json"]);
+    assert.equal(cut.stderr, "1 shown, there are more: --limit sets how many\n");
+    assert.equal((JSON.parse(cut.stdout) as unknown[]).length, 1);
+    const whole = await session.run(["execution", "list", "--limit", "1000"]);
+    assert.equal(whole.stderr, "");
+  });
+
+  /** Calls a webhook so often, one after the other. @returns ids of the executions, which have failed */
+  async function fail(webhook: string, count: number): Promise<string[]> {
+    const ids: string[] = [];
+    for (let at = 0; at < count; at += 1) {
+      const answer = await fetch(`${session.service.url}/api/latest/webhook/${webhook}/call`);
+      assert.equal(answer.status, 500);
+      ids.push(answer.headers.get("flowhook-execution-id")!);
+    }
+    return ids;
+  }
 
   async function outputOf(id: string): Promise<unknown> {
     const { body } = await session.service.api("GET", `/execution/${id}/wait`);

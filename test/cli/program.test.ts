@@ -30,7 +30,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   "execution list": "",
   "execution show": "ID",
   "execution cancel": "",
-  "execution replay": "ID",
+  "execution replay": "",
   "secret list": "",
   "secret set": "NAME",
   "secret delete": "NAME",
