@@ -57,6 +57,24 @@ test("calls are counted by webhook and class of status, refusals by code, names 
   assert.ok(![...after.keys()].some((name) => name.includes("made-up")));
 });
 
+test("an enabled webhook has figures of zero before its first call, and one that is not has none", async () => {
+  await openWebhook(service, "fresh", { flow: "echo" });
+  await service.want(201, "POST", "/webhook", { body: { name: "asleep", flow: "echo" } });
+  const names = [...(await readMetrics()).keys()];
+  assert.deepEqual(
+    names.filter((name) => name.includes('webhook="fresh"')),
+    [
+      ...["2xx", "3xx", "4xx", "5xx"].map(
+        (status) => `flowhook_calls_total{webhook="fresh",status="${status}"}`,
+      ),
+      ...["ENDED_SUCCESS", "ENDED_ERROR", "ENDED_TIMEOUT", "ENDED_CANCELLED"].map(
+        (status) => `flowhook_executions_ended_total{webhook="fresh",status="${status}"}`,
+      ),
+    ],
+  );
+  assert.ok(!names.some((name) => name.includes("asleep")));
+});
+
 test("a preflight that is allowed counts for its webhook, one that is not for none", async () => {
   const cors = { origins: ["https://shop.example"] };
   await openWebhook(service, "shop", { flow: "echo", cors });

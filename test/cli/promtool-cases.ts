@@ -48,6 +48,13 @@ export const CASES: readonly AlertCase[] = [
   },
   {
     alert: "FlowhookExecutionsFail",
+    at: "12m",
+    // All between two samples, as the first calls of a webhook that was just enabled.
+    fires: { [ERRORS]: "0x3 100x30", [RIGHT]: "0x33" },
+    quiet: { [ERRORS]: "0x33", [RIGHT]: "0x33" },
+  },
+  {
+    alert: "FlowhookExecutionsFail",
     at: "200m",
     fires: { [ERRORS]: "0x10 1x60 2x60 3x100" },
     quiet: { [ERRORS]: "0x10 1x60 2x60 3x100", [RIGHT]: "0x100 1x200" },

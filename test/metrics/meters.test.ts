@@ -84,6 +84,20 @@ test("the first 500 webhooks have labels of their own, and the others share one"
   assert.match(ended("")!, / 1$/);
 });
 
+test("more webhooks than can be named begin nowhere: those that are called have the names", async () => {
+  const names = Array.from({ length: 501 }, (_, at) => `w${at}`);
+  const many = open();
+  many.begin(names);
+  many.countCall("called", 200, 0.1);
+  assert.deepEqual(webhooksIn(await linesOf(many)), ["called", "other"]);
+  const few = open();
+  few.begin(names.slice(1));
+  assert.equal(webhooksIn(await linesOf(few)).length, 502);
+  const unnamed = open(false);
+  unnamed.begin(["secret-project"]);
+  assert.deepEqual(webhooksIn(await linesOf(unnamed)), ["", "other"]);
+});
+
 test("without labels no webhook is named", async () => {
   const meters = open(false);
   end(meters, "secret-project");

@@ -273,7 +273,8 @@ export const CONFIG_SCHEMA = v.strictObject({
   METRICS_WEBHOOK_LABELS: key(
     boolean(),
     true,
-    "Metrics name webhooks, the first 500 that are called; the rest, and with `false` all, are " +
+    "Metrics name webhooks: those that are enabled, or, where they are more than 500, the first 500 " +
+      "that are called; the rest, and with `false` all, are " +
       "`other`.",
   ),
 });

@@ -5,10 +5,11 @@ import type { ConfigValue } from "../config/values.ts";
 import type { Lease } from "../nodes/lease.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { Catalog, Flow } from "../flows/catalog.ts";
-import type { Meters } from "../metrics/meters.ts";
+import { MOST_WEBHOOKS, type Meters } from "../metrics/meters.ts";
 import type { Readings } from "../metrics/metric-table.ts";
 import { TEXT_FORMAT } from "../metrics/text-format.ts";
 import type { Store } from "../store/store.ts";
+import { listEnabledNames } from "../store/webhooks.ts";
 import type { Supervisor } from "../workers/supervisor.ts";
 import { readNodes } from "./node-readings.ts";
 import { shareText } from "./shared-text.ts";
@@ -21,7 +22,7 @@ export interface MonitoringDeps {
   readonly executions: Pick<Executions, "counts" | "queues" | "connectionsUsed">;
   readonly catalog: Pick<Catalog, "list">;
   readonly runnersStatus: Supervisor["status"];
-  readonly meters: Pick<Meters, "print" | "sumByWebhook">;
+  readonly meters: Pick<Meters, "begin" | "print" | "sumByWebhook">;
   /** Whether the service takes calls: false before it is ready and while it shuts down. */
   readonly isReady: () => boolean;
   /** What is seen of a connection, for `flowhook doctor` alone. */
@@ -65,6 +66,7 @@ async function print(deps: MonitoringDeps): Promise<string> {
     readExecutions(deps),
     readStore(deps),
     readNodes(deps),
+    beginWebhooks(deps),
   ]);
   return deps.meters.print({
     flowhook_ready: deps.isReady() ? 1 : 0,
@@ -75,6 +77,11 @@ async function print(deps: MonitoringDeps): Promise<string> {
     ...nodes,
     flowhook_flows: countStates(deps.catalog.list()),
   });
+}
+
+/** Read at each time, as any node may have enabled one; not while the database cannot be asked. */
+async function beginWebhooks({ store, meters }: MonitoringDeps): Promise<void> {
+  meters.begin(await listEnabledNames(store, MOST_WEBHOOKS + 1).catch(() => []));
 }
 
 async function readExecutions(deps: MonitoringDeps) {

@@ -20,6 +20,11 @@ export interface MeteredEnding {
 /** The figures of the service, added to as things happen and printed when somebody asks. */
 export interface Meters {
   /**
+   * Begins the figures of webhooks at zero, before their first call: who reads them sees each rise from
+   * there. Where more than can be named are enabled, those that are called have the names.
+   */
+  begin(enabled: readonly string[]): void;
+  /**
    * Counts an answer of the call endpoint.
    *
    * @param webhook Empty where there is none: names that callers make up are not kept
@@ -50,8 +55,8 @@ export interface MetersOptions {
   readonly version: string;
 }
 
-/** Webhooks with labels of their own, the first that are called: each is some 70 lines. */
-const MOST_WEBHOOKS = 500;
+/** Webhooks with labels of their own: each that is called is some 70 lines. */
+export const MOST_WEBHOOKS = 500;
 
 export function openMeters({ namesWebhooks, version }: MetersOptions): Meters {
   const figures = openFigures(namesWebhooks ? MOST_WEBHOOKS : 0);
@@ -66,6 +71,10 @@ export function openMeters({ namesWebhooks, version }: MetersOptions): Meters {
     if (runMs !== null) own.runs.observe(runMs / 1000);
   }
   return {
+    begin(enabled) {
+      if (enabled.length > MOST_WEBHOOKS) return;
+      for (const webhook of ["", ...enabled]) figures.of(webhook);
+    },
     countCall(webhook, status, seconds) {
       const own = figures.of(webhook);
       own.answers[Math.trunc(status / 100)]! += 1;
@@ -116,11 +125,11 @@ function noRefusals(): Record<ErrorCode, number> {
 
 /** What a metric shows of a webhook; null: nothing yet. */
 const SHOWN: Readonly<Record<keyof typeof OF_WEBHOOK, (own: WebhookFigures) => Figure | null>> = {
-  flowhook_calls_total: ({ answers }) => (isZero(answers) ? null : toClasses(answers)),
+  flowhook_calls_total: ({ answers }) => toClasses(answers),
   flowhook_call_duration_seconds: ({ durations }) => orNull(durations),
   flowhook_signature_total: ({ signatures }) => signatures,
   flowhook_duplicates_total: ({ duplicates }) => (duplicates === 0 ? null : duplicates),
-  flowhook_executions_ended_total: ({ ended }) => (isZero(Object.values(ended)) ? null : ended),
+  flowhook_executions_ended_total: ({ ended }) => ended,
   flowhook_execution_wait_seconds: ({ waits }) => orNull(waits),
   flowhook_execution_run_seconds: ({ runs }) => orNull(runs),
 };

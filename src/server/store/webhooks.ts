@@ -77,6 +77,13 @@ function isWithin(e: ExpressionBuilder<Schema, "webhook">, within: Within) {
   ]);
 }
 
+/** Names of the first that are enabled, in no order. */
+export async function listEnabledNames(store: Store, limit: number): Promise<string[]> {
+  const query = store.rows.selectFrom("webhook").select("name").where("is_enabled", "=", 1);
+  const rows = await query.limit(limit).execute();
+  return rows.map(({ name }) => name);
+}
+
 /** All that limit their calls or executions. */
 export function listLimited(
   store: Store,
