@@ -67,6 +67,37 @@ test("every route is in it, and every operation is a route or the call", () => {
   assert.deepEqual(described.filter((line) => !calls.includes(line)).sort(), routes.sort());
 });
 
+test("every success says what it answers, and JSON is no text", () => {
+  const operations = Object.entries(document.paths)
+    .filter(([path]) => !path.includes("/call"))
+    .flatMap(([, item]) => Object.values(item))
+    .filter(({ responses }) => responses?.["204"] === undefined);
+  assert.ok(operations.length > 40);
+  for (const { responses, ...operation } of operations) {
+    const { content = {} } = responses["200"] ?? responses["201"]!;
+    const [[media, { schema }] = ["none", {}]] = Object.entries(content) as [string, Media][];
+    assert.notEqual(media, "none", JSON.stringify(operation));
+    if (media === "application/json") assert.notEqual(schema?.["type"], "string");
+  }
+});
+
+interface Media {
+  readonly schema?: Used;
+}
+
+test("the documents and what is waited for are as they are described", async () => {
+  for (const path of ["/openapi.json", "/webhook/described/openapi.json"]) {
+    if (path.includes("described"))
+      await service.want(201, "POST", "/webhook", { body: { name: "described", flow: "echo" } });
+    await service.want(200, "GET", path);
+  }
+  await service.want(200, "GET", "/flow/echo/wait-operation");
+  await service.want(200, "GET", "/webhook/described/wait-operation");
+  const { responses } = document.paths["/{type}/{id}/wait-operation"]!["get"]!;
+  const media = responses["200"]!.content!["application/json"] as { schema: { anyOf: unknown[] } };
+  assert.ok(JSON.stringify(media.schema.anyOf).includes("#/components/schemas/Execution"));
+});
+
 test("every code of the error registry is at its status", () => {
   for (const [code, { status }] of Object.entries(ERRORS))
     assert.ok(document.components.responses[status]?.description.includes(`\`${code}\``), code);

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readAsset } from "../../assets/read.ts";
+import { OPENAPI_DOCUMENT } from "../../shared/contract/openapi-document.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { addWebhooks, describeApi } from "./openapi.ts";
 import { describeWebhooks } from "./webhook-document.ts";
@@ -45,7 +46,7 @@ export function describingRoutes(routes: () => readonly Route[]): readonly Route
     summary: "This description of the API, as an OpenAPI 3.1 document",
     needs: "anyone",
     knowsVisitor: true,
-    type: "application/json",
+    answer: OPENAPI_DOCUMENT,
     async act(service, { base_url, visitor }) {
       api ??= describeApi(routes());
       text ??= JSON.stringify(api).slice(1);

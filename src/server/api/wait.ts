@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { EXECUTION } from "../../shared/contract/execution.ts";
 import { waitFor } from "../executions/wait.ts";
 import { isEnded } from "../../shared/contract/status.ts";
@@ -49,11 +50,17 @@ const READ: Readonly<Record<string, Route>> = {
   webhook: getWebhook,
 };
 
+/** Whichever was named. */
+const RESOURCE = v.union(
+  Object.values(READ).map(({ answer }) => answer as v.GenericSchema<unknown>),
+);
+
 export const waitOperation = defineRoute({
   method: "GET",
   path: "/:type/:id/wait-operation",
   summary: "Wait until no operation on a resource is in progress, then read it",
   needs: "login",
+  answer: RESOURCE,
   async act(api, request) {
     const { type = "", id = "" } = request.params;
     const route = Object.hasOwn(READ, type) ? READ[type] : undefined;

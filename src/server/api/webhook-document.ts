@@ -1,4 +1,5 @@
 import { VERSION } from "../../assets/read.ts";
+import { OPENAPI_DOCUMENT } from "../../shared/contract/openapi-document.ts";
 import type { Principal } from "../access/login.ts";
 import { listWebhooks } from "../store/webhooks.ts";
 import type { Api } from "./api.ts";
@@ -15,7 +16,7 @@ export const getWebhookDocument = defineRoute({
   path: "/webhook/:name/openapi.json",
   summary: "Describe the calls of one webhook, as an OpenAPI 3.1 document to hand over",
   needs: "webhook.read",
-  type: "application/json",
+  answer: OPENAPI_DOCUMENT,
   async act(api, { principal, params, base_url }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
     const flow = api.catalog.find(row.flow);
