@@ -30,14 +30,16 @@ export function keepBeside(
 }
 
 /**
- * A body, which an execution without a call was given as `json`, with the rest as a call has it.
- * Without a body, or with any other member, it may be a value of the flow's own: `{"path": "/a"}`.
+ * A part of a request, which an execution without a call was given, with the rest as a call has it:
+ * its body as `json`, or its query or headers as a call has those. With any other member, or without
+ * one of these, it may be a value of the flow's own: `{"path": "/a"}`, `{"query": "select 1"}`.
  */
 export function fillRequest(input: unknown): unknown {
-  if (!isPlain(input) || !js.hasOwn(input, "json") || isWhole(input)) return input;
-  if (!js.every(js.keys(input), isMember)) return input;
-  const headers = { "content-type": "application/json" };
-  return { method: "POST", path: null, headers, query: {}, ...input };
+  if (!isPlain(input) || isWhole(input) || !js.every(js.keys(input), isMember)) return input;
+  const hasBody = js.hasOwn(input, "json");
+  if (!hasBody && !isTexts(input, "query") && !isTexts(input, "headers")) return input;
+  const headers = hasBody ? { "content-type": "application/json" } : {};
+  return { method: hasBody ? "POST" : "GET", path: null, headers, query: {}, ...input };
 }
 
 /**
@@ -51,6 +53,13 @@ export function adviseOnBody(name: string | undefined, request: unknown): string
   const body = js.own(request, "json");
   if (!isPlain(body) || !js.hasOwn(body, name)) return "";
   return '. The body is in "json": write v.object({ json: v.object({ ... }) })';
+}
+
+/** Whether a member is an object of texts, by their names. */
+function isTexts(input: object, name: string): boolean {
+  const texts = js.own(input, name);
+  if (!isPlain(texts)) return false;
+  return js.every(js.keys(texts), (key) => typeof js.get(texts, key) === "string");
 }
 
 function isWhole(input: object): boolean {

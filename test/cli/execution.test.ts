@@ -213,7 +213,8 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     const other = await session.run(["execution", "replay", id, "--input", "-"], { input: "[2]" });
     assert.deepEqual(await outputOf(other.stdout.trim()), [2]);
     const given = await session.run(["execution", "replay", id, "--input", '{"query":{}}']);
-    assert.deepEqual(await outputOf(given.stdout.trim()), { query: {} });
+    const whole = { method: "GET", path: null, headers: {}, query: {} };
+    assert.deepEqual(await outputOf(given.stdout.trim()), whole);
     const json = await session.run(["execution", "replay", id, "--json"]);
     const { id: started } = JSON.parse(json.stdout) as { id: string };
     assert.deepEqual(await outputOf(started), { a: 1 });

@@ -58,6 +58,20 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     });
   });
 
+  test("run: a request without a body has the rest as a call has it", async () => {
+    const input = '{"query": {"name": "Ada"}}';
+    for (const where of [[], ["--local"]]) {
+      const args = ["flow", "run", "echo", "--input", input, ...where];
+      const finished = await session.run(args);
+      assert.deepEqual(JSON.parse(finished.stdout), {
+        method: "GET",
+        path: null,
+        headers: {},
+        query: { name: "Ada" },
+      });
+    }
+  });
+
   test("run: an input from standard input", async () => {
     const finished = await session.run(["flow", "run", "echo", "--input", "-"], { input: "[7]" });
     assert.deepEqual(JSON.parse(finished.stdout), [7]);

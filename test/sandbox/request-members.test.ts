@@ -96,6 +96,18 @@ test("a body has the rest of a request as a call has it", () => {
   assert.equal(fillRequest(REQUEST), REQUEST);
 });
 
+test("a query or headers have the rest of a request without a body", () => {
+  const empty = { method: "GET", path: null, headers: {}, query: {} };
+  assert.deepEqual(fillRequest({ query: { q: "1" } }), { ...empty, query: { q: "1" } });
+  assert.deepEqual(fillRequest({ headers: { a: "b" }, path: "x" }), {
+    ...empty,
+    headers: { a: "b" },
+    path: "x",
+  });
+  assert.deepEqual(fillRequest({ query: {}, method: "DELETE" }), { ...empty, method: "DELETE" });
+  assert.equal(fillRequest(BESIDE), BESIDE);
+});
+
 test("what is no part of a request is given as it is", () => {
   for (const value of [
     null,
@@ -106,6 +118,10 @@ test("what is no part of a request is given as it is", () => {
     {},
     { path: "/a" },
     { query: "select 1" },
+    { query: { match: { name: "Ada" } } },
+    { query: { name: "Ada" }, size: 10 },
+    { headers: ["a"] },
+    { method: "GET" },
     { json: 1, order: 1 },
   ])
     assert.equal(fillRequest(value), value);
