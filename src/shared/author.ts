@@ -124,7 +124,10 @@ export interface FlowContext<Input = InputValue> {
   ): Promise<ExecutionEnding>;
   /** A setting's value, null where it is not set; needs `setting.read`. */
   setting(name: string): Promise<JsonValue>;
-  /** Sets a setting; needs `setting.write`. */
+  /**
+   * Sets a setting; needs `setting.write`. The last write counts: of two executions that read a count
+   * and write it, one is lost, unless `max_concurrent: 1` of their webhook runs them one after the other.
+   */
   set_setting(name: string, value: unknown): Promise<void>;
   /** A declared secret, null where it is not set; needs `secret.use`. */
   secret(name: string): Promise<string | null>;

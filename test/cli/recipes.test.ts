@@ -4,7 +4,7 @@ import { findPage } from "../../src/assets/manual.ts";
 import { openTarget } from "../blackbox/target.ts";
 import { all, openSession, PASSWORD_LINE, type Session } from "./session.ts";
 
-/** The recipes for senders that sign, typed as they stand on the page. */
+/** The recipes for senders that sign, and that with a count, typed as they stand on the page. */
 
 const RECIPES = [
   "GitHub",
@@ -12,6 +12,7 @@ const RECIPES = [
   "A slash command of Slack",
   "A sender that asks with GET first",
   "Any other signature",
+  "A count, or how far a job got",
 ];
 
 const sections = findPage("recipes")!.text.split(/^## /m);
@@ -30,7 +31,7 @@ function commandsOf(title: string): string[][] {
   return [...lines.matchAll(/^flowhook (.*)$/gm)].map(([, words]) => words!.split(" "));
 }
 
-describe("the recipes for signatures", { skip: openTarget().skip ?? false }, () => {
+describe("recipes", { skip: openTarget().skip ?? false }, () => {
   let session: Session;
   before(async () => {
     session = await openSession(Object.assign({}, ...RECIPES.map((of) => filesOf(of, "ts"))));
@@ -127,5 +128,24 @@ describe("the recipes for signatures", { skip: openTarget().skip ?? false }, () 
       ignored: "ping",
     });
     await refusedWithout("own");
+  });
+
+  test("a count that many calls at once raise", async () => {
+    const printed = await follow("A count, or how far a job got", "");
+    const [key] = /fhk_\w+/.exec(printed)!;
+    const url = `${session.service.url}/api/latest/webhook/tickets/call`;
+    const count = async () => {
+      const answer = await fetch(url, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}` },
+      });
+      return ((await answer.json()) as { ticket: number }).ticket;
+    };
+    const tickets = await Promise.all(Array.from({ length: 30 }, count));
+    const expected = Array.from({ length: 30 }, (_, at) => at + 1);
+    assert.deepEqual(
+      tickets.toSorted((one, other) => one - other),
+      expected,
+    );
   });
 });
