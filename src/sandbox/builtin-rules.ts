@@ -1,5 +1,6 @@
 import * as js from "../shared/intrinsics.ts";
 import { isGranted, lineFor, needOf, type Grantable } from "./builtins.ts";
+import { adviseOnBuiltin } from "./import-advice.ts";
 import { reduceHttp2 } from "./reduced-builtins.ts";
 import type { ThreadData } from "../shared/wire/thread-messages.ts";
 
@@ -40,7 +41,8 @@ export function requireBuiltin(
   if (need === "never" || (need === "package" && by !== null)) {
     const who = by === null ? "" : ` ("${by}" imports it)`;
     throw new js.Error(
-      `Cannot import "node:${name}" in a flow: it reaches beyond the flow's own thread${who}`,
+      `Cannot import "node:${name}" in a flow: it reaches beyond the flow's own thread${who}` +
+        adviseOnBuiltin(name),
     );
   }
   if (need === "files" || need === "net") {

@@ -115,6 +115,12 @@ export function describeFile(path: string): string {
   );
 }
 
+/** What does what a module is for, of those that no flow is given. Empty where nothing is known. */
+export function adviseOnBuiltin(name: string): string {
+  if (name !== "child_process") return "";
+  return '. Something else starts programs: flowhook docs recipes, "Start a program"';
+}
+
 const REGISTRY = /^(npm|jsr):\/?((?:@[^/@]+\/)?[^/@]+)/;
 
 /** Why a specifier with a scheme cannot be imported. */

@@ -171,7 +171,7 @@ test("a flow's own files are refused at import, and told which of them it is", a
   const spec = bench.flow(`import "./lib/run.ts"; export default () => 1`, { files });
   assert.equal(
     (await bench.run(spec)).status_message,
-    `Cannot import "node:child_process" in a flow: it reaches beyond the flow's own thread ("lib/run.ts" imports it)`,
+    `Cannot import "node:child_process" in a flow: it reaches beyond the flow's own thread ("lib/run.ts" imports it). Something else starts programs: flowhook docs recipes, "Start a program"`,
   );
 });
 
