@@ -45,6 +45,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "server/api/export.ts",
     "server/flows/bundles.ts",
     "cli/webhook-members.ts",
+    "cli/webhook-transfer.ts",
   ],
   "@valibot/to-json-schema": [
     "server/api",

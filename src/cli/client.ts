@@ -287,6 +287,8 @@ const WRONG_PASSWORD =
 
 /** The detail, and each field that it does not already name. */
 function describe({ detail = "The service refused", errors = [] }: Partial<Problem>): string {
+  const lines = errors.map(({ field, message }) => `${field}: ${message}`);
+  if (lines.length > 1 && lines.join("; ") === detail) return lines.join("\n");
   const untold = errors.filter(({ message }) => !detail.includes(message));
   return [detail, ...untold.map(({ field, message }) => `  ${field}: ${message}`)].join("\n");
 }

@@ -1,8 +1,9 @@
 import type { Imported, ImportedWebhook } from "../shared/contract/webhook-document.ts";
 import { writeFileSync } from "node:fs";
 import { Option, type Command } from "commander";
+import { CORE_SCHEMA, load } from "js-yaml";
 import { openClient } from "./client.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import { toLastWord, toOptions, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readText } from "./input.ts";
 import { readBody } from "./unsent-request.ts";
@@ -64,6 +65,7 @@ async function importWebhooks(
   if (options.json) return printJson(answer);
   printList(answer.items, COLUMNS, { empty: "The document has no webhooks" });
   printKeys(answer.items);
+  printSigned(answer.items, yaml, options);
   if (options.dryRun) process.stdout.write("\nNothing was changed: this was a dry run\n");
 }
 
@@ -73,6 +75,25 @@ function printKeys(items: readonly ImportedWebhook[]): void {
   if (keys.length === 0) return;
   process.stdout.write("\nKeys, shown this once\n");
   printFields(Object.fromEntries(keys));
+}
+
+/** Whether a webhook had a key is not carried, so that a sender which signs and sends none is refused. */
+function printSigned(
+  items: readonly ImportedWebhook[],
+  yaml: string,
+  options: ConnectionOptions,
+): void {
+  const document = load(yaml, { schema: CORE_SCHEMA, maxDepth: 10, maxAliases: 0 }) as {
+    readonly webhooks: readonly { readonly signature?: unknown }[];
+  };
+  const isSigned = (at: number) => (document.webhooks[at]?.signature ?? null) !== null;
+  const signed = items.filter(({ key }, at) => key !== undefined && isSigned(at));
+  if (signed.length === 0) return;
+  process.stdout.write(
+    "\nCalls of these need a signature and the key. If the sender sends no key:\n",
+  );
+  for (const { name } of signed)
+    process.stdout.write(`flowhook webhook key --none${toOptions(options)} ${toLastWord(name)}\n`);
 }
 
 function describeChanges({ action, changes }: ImportedWebhook): string {

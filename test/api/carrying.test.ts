@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Problem } from "../../src/shared/contract/problem.ts";
 import { after, before, test } from "node:test";
 import { itemsOf, memberOf, openTestService, type TestService } from "./test-service.ts";
 import { callWebhook, enable, openWebhook } from "./running.ts";
@@ -185,6 +186,37 @@ test("an import that fails anywhere changes nothing", async () => {
   await service.want(422, "POST", "/import?conflicts=merge", { text: head });
 });
 
+test("all that is wrong with a document is said at once, with the names of the webhooks", async () => {
+  const text = `format: flowhook/export/v2
+webhooks:
+  - { name: fits, flow: echo }
+  - { name: lost, flow: nothing, role: nobody, project: nowhere }
+  - { name: signed, flow: echo, signature: { scheme: github, secrets: [NOT_HERE] } }
+  - { name: large, flow: echo, max_body_bytes: 999999999999 }
+`;
+  const errorsOf = async (wrong: string) => {
+    const reply = await service.want(422, "POST", "/import", { text: wrong });
+    return (JSON.parse(reply.text) as Problem).errors ?? [];
+  };
+  assert.deepEqual(
+    (await errorsOf(text)).map(({ field, message }) => [
+      field,
+      /^webhook "(.+?)": /.exec(message)?.[1],
+    ]),
+    [
+      ["webhooks.1.flow", "lost"],
+      ["webhooks.1.role", "lost"],
+      ["webhooks.1.project", "lost"],
+      ["webhooks.2.signature.secrets.0", "signed"],
+      ["webhooks.3.max_body_bytes", "large"],
+    ],
+  );
+  const many = Array.from({ length: 150 }, (_, at) => `  - { name: lost-${at}, flow: nothing }\n`);
+  const head = "format: flowhook/export/v2\nwebhooks:\n";
+  assert.equal((await errorsOf(head + many.join(""))).length, 100);
+  await service.want(404, "GET", "/webhook/fits");
+});
+
 test("who may read the answers, and their headers, are carried; a first document leaves them", async () => {
   const cors = {
     origins: ["https://shop.example"],
@@ -258,7 +290,7 @@ test("to an importer a project that cannot be seen is none", async () => {
   for (const project of ["Theirs", "Nobodys"])
     assert.equal(
       memberOf(await take(422, project), "detail"),
-      `webhooks.0.project: there is no project "${project}" here`,
+      `webhooks.0.project: webhook "n": there is no project "${project}" here`,
     );
 });
 

@@ -348,6 +348,31 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(replaced, /^orders +replace +description: "" -> "Changed"$/m);
   });
 
+  test("import: a signed webhook has a key as well, and how that is removed is said", async () => {
+    await session.run(["secret", "set", "SIGNS"], { input: "a-secret-of-a-sender" });
+    const text = `format: flowhook/export/v2
+webhooks:
+  - { name: plainly, flow: echo }
+  - { name: -signed, flow: echo, signature: { scheme: github, secrets: [SIGNS] } }
+`;
+    const printed = await succeed(["import", "-"], text);
+    const [, advice] = printed.split("If the sender sends no key:\n");
+    assert.equal(advice, "flowhook webhook key --none -- -signed\n");
+    const again = await succeed(["import", "-", "--conflicts", "replace"], text);
+    assert.doesNotMatch(again, /key/i);
+  });
+
+  test("import: each fault in a line of its own", async () => {
+    const text = `format: flowhook/export/v2
+webhooks: [{ name: a, flow: nothing }, { name: b, flow: echo, project: nowhere }]
+`;
+    assert.equal(
+      await refuse(["import", "-"], 1, text),
+      'webhooks.0.flow: webhook "a": there is no flow "nothing" here\n' +
+        'webhooks.1.project: webhook "b": there is no project "nowhere" here\n',
+    );
+  });
+
   test("export and import: what cannot be done", async () => {
     assert.equal(await refuse(["export", "none"], 1), 'There is no webhook "none"\n');
     assert.match(await refuse(["export", "-o", "no/such/folder"], 1), /^Cannot write the export: /);

@@ -9,6 +9,7 @@ import { generateKey, hashKey } from "../access/api-key.ts";
 import type { Principal } from "../access/login.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
+import type { FieldError } from "../../shared/contract/problem.ts";
 import { newId } from "../../shared/id.ts";
 import type { RoleRow } from "../store/people.ts";
 import type { Statement, Unit } from "../store/statement.ts";
@@ -18,8 +19,10 @@ import type { SecretRow } from "../store/workspace.ts";
 import { isVisible, requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
+import { invalidFields } from "./field-errors.ts";
 import { toAddressColumn } from "./limit-members.ts";
 import { requireInputCheck } from "./input-check-member.ts";
+import { fieldsOf, ImportFaults } from "./import-faults.ts";
 import { ImportNames } from "./import-names.ts";
 import { requireMembers } from "./member-checks.ts";
 import { invalid, nextTime } from "./named.ts";
@@ -57,7 +60,7 @@ export interface Plan {
 /** Webhooks that are planned in one turn of the loop. */
 const SLICE = 50;
 
-/** @throws RequestError where one of the webhooks cannot be imported: then none is */
+/** @throws RequestError where some of the webhooks cannot be imported: then none is */
 export async function plan(
   api: Api,
   principal: Principal,
@@ -71,13 +74,16 @@ export async function plan(
   const secrets = new Map<string, SecretRow>();
   const all = { api, principal, conflicts, names, roles, projects, webhookNames, secrets };
   const steps: Step[] = [];
+  const faults = new ImportFaults();
   // All of them first: what is renamed takes the name of none that comes later.
   for (const [at, { name }] of webhooks.entries())
-    if (!webhookNames.add(name)) throw invalid(`webhooks.${at}.name`, "is there twice");
+    if (!webhookNames.add(name)) throw invalid(`webhooks.${at}.name`, `"${name}" is there twice`);
   for (const [at, webhook] of webhooks.entries()) {
-    steps.push(await planOne(all, webhook, at));
+    const step = await faults.gather(webhook.name, () => planOne(all, webhook, at));
+    if (step !== null) steps.push(step);
     if (at % SLICE === SLICE - 1) await yieldTurn();
   }
+  faults.throwIfAny();
   // First, and each once: whoever else holds some has them in the same order.
   const held = holdSecrets(api.store, [...secrets.values()]);
   return { steps, unit: [...held, ...steps.flatMap(({ statements }) => statements)] };
@@ -126,19 +132,30 @@ type Columns = Partial<WebhookRow> &
     "description" | "flow" | "role_id" | "project_id" | "execution_location" | "is_productive"
   >;
 
-/** @throws RequestError invalid for a flow, role or project that is not here */
+/** @throws RequestError invalid for a flow, role and project that are not here */
 async function toColumns(
   { api, principal, roles, projects }: Import,
   webhook: CarriedWebhook,
   at: number,
 ): Promise<Columns> {
-  const { description, flow, execution_location } = webhook;
+  const { description, flow, project, execution_location } = webhook;
+  const wrong: FieldError[] = [];
   if (api.catalog.find(flow) === undefined)
-    throw invalid(`webhooks.${at}.flow`, `there is no flow "${flow}" here`);
-  const role = webhook.role === null ? null : await roleOf(api, principal, roles, webhook.role);
-  const project_id = webhook.project === null ? null : projects.get(webhook.project);
+    wrong.push({ field: "flow", message: `there is no flow "${flow}" here` });
+  const role =
+    webhook.role === null
+      ? null
+      : await roleOf(api, principal, roles, webhook.role).catch((error: unknown) => {
+          wrong.push(...fieldsOf(error));
+          return null;
+        });
+  const project_id = project === null ? null : projects.get(project);
   if (project_id === undefined || !mayName(principal, project_id))
-    throw invalid(`webhooks.${at}.project`, `there is no project "${webhook.project}" here`);
+    wrong.push({ field: "project", message: `there is no project "${project}" here` });
+  if (project_id === undefined || wrong.length > 0)
+    throw invalidFields(
+      wrong.map(({ field, message }) => ({ field: `webhooks.${at}.${field}`, message })),
+    );
   return {
     description,
     flow,
