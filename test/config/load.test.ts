@@ -407,8 +407,13 @@ describe("L11: ALLOW_WRITE over what the service lives on", () => {
     assert.deepEqual(load(yaml).config.ALLOW_WRITE.length, 4);
   });
 
+  /** The warnings but those of paths that are not there. */
+  function danger(...given: Parameters<typeof load>): string[] {
+    return load(...given).warnings.filter((warning) => !warning.endsWith("does not exist"));
+  }
+
   test("L11: ALLOW_READ over DATA_DIR is warned of", () => {
-    const [warning, ...more] = load("ALLOW_READ: [., /srv]").warnings;
+    const [warning, ...more] = danger("ALLOW_READ: [., /srv]");
     assert.match(
       warning ?? "",
       /^ALLOW_READ ".+" covers DATA_DIR \(".+data"\): flows that declare/,
@@ -438,16 +443,30 @@ describe("L11: ALLOW_WRITE over what the service lives on", () => {
   };
   for (const [name, [yaml, says]] of Object.entries(readable))
     test(`L11: ALLOW_READ over ${name} is warned of`, () => {
-      const [warning, ...more] = load(yaml).warnings;
+      const [warning, ...more] = danger(yaml);
       assert.match(warning ?? "", says);
       assert.deepEqual(more, []);
     });
 
   test("L11: ALLOW_READ over the flows, or a file without a secret, is nobody's danger", () => {
     const yaml = `${DATA}PLUGINS_DIR: /srv/plugins\nALLOW_READ: [/srv/plugins, .]`;
-    assert.deepEqual(load(yaml).warnings, []);
+    assert.deepEqual(danger(yaml), []);
     const env = { FLOWHOOK_DATABASE_URL: "postgres://one:two@host/name" };
-    assert.deepEqual(load(yaml, env).warnings, []);
+    assert.deepEqual(danger(yaml, env), []);
+  });
+
+  test("a path that is not there is warned of, and how several are written", () => {
+    mkdirSync(join(folder, "in"));
+    const yaml = "ALLOW_READ: [in, away]\nALLOW_WRITE: [in/new.csv, away/new.csv]";
+    assert.deepEqual(load(yaml).warnings, [
+      `ALLOW_READ "${join(folder, "away")}" does not exist`,
+      `ALLOW_WRITE "${join(folder, "away/new.csv")}" does not exist`,
+    ]);
+    const two = load("", { FLOWHOOK_ALLOW_READ: "/srv:/tmp" });
+    assert.deepEqual(two.warnings, [
+      'ALLOW_READ "/srv:/tmp" does not exist: several paths are written [/a, /b]',
+    ]);
+    assert.deepEqual(load("", { FLOWHOOK_ALLOW_READ: "/tmp,/" }).config.ALLOW_READ, ["/tmp", "/"]);
   });
 });
 

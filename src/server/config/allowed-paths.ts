@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import { isInside, toRealPath } from "../../shared/path.ts";
 import type { ConfigProblem } from "./config-error.ts";
 import { databaseFile, type Config } from "./resolve.ts";
@@ -63,6 +65,31 @@ export function warnOfReadable(config: Config, file: string | null): string[] {
         `read ${HELD[one.name]}`,
     );
   });
+}
+
+/** A sentence for each path that is not there; a flow may make a file that it may write. */
+export function warnOfMissing({ ALLOW_READ, ALLOW_WRITE }: Config): string[] {
+  return [
+    ...ALLOW_READ.filter(isMissing).map((path) => describeMissing("ALLOW_READ", path)),
+    ...ALLOW_WRITE.filter((path) => isMissing(path) && isMissing(dirname(path))).map((path) =>
+      describeMissing("ALLOW_WRITE", path),
+    ),
+  ];
+}
+
+/** Not of what this user may not see. */
+function isMissing(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
+  }
+}
+
+function describeMissing(key: string, path: string): string {
+  const hint = path.includes(":") ? ": several paths are written [/a, /b]" : "";
+  return `${key} "${path}" does not exist${hint}`;
 }
 
 /** Behind all links: one path is the other, or lies in it. */

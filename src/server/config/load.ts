@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { checkWritable, warnOfReadable } from "./allowed-paths.ts";
+import { checkWritable, warnOfMissing, warnOfReadable } from "./allowed-paths.ts";
 import { findParameterFault } from "./database-url.ts";
 import { kindOf, readDocument, type Given } from "./document.ts";
 import { readVariables, warnOfVariables, type Environment } from "./environment.ts";
@@ -57,7 +57,11 @@ export function loadConfig(options: LoadOptions): Loaded {
   const errors = checkWritable(config, file, placeOf("ALLOW_WRITE"));
   if (errors.length > 0) throw new ConfigError(errors);
   const secretFile = holdsSecret(written) ? file : null;
-  const warnings = [...warnOfVariables(options.env), ...warnOfReadable(config, secretFile)];
+  const warnings = [
+    ...warnOfVariables(options.env),
+    ...warnOfReadable(config, secretFile),
+    ...warnOfMissing(config),
+  ];
   const values = listValues(config, { written, variables, env: options.env });
   return { config, warnings, file, placeOf, values };
 }
