@@ -5,7 +5,8 @@ import { defineFlow, v } from "flowhook";
  * a scan. The job was given `.../callback/call/<its id>` as the address to report to, so that
  * every job has an address of its own.
  *
- *   curl -L "$URL/callback/call/job-7" --json '{"state": "done", "result": {"pages": 12}}'
+ *   curl -L "$URL/callback/call/job-7" \
+ *     -H 'Content-Type: application/json' -d '{"state": "done", "result": {"pages": 12}}'
  */
 export default defineFlow({
   description: "Receives the state of an asynchronous job at its own sub-path",

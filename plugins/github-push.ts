@@ -12,7 +12,7 @@ const DEMO_SECRET = "flowhook-demo";
  *
  *   BODY='{"ref":"refs/heads/main","commits":[],"repository":{"full_name":"me/shop"}}'
  *   SIGNATURE=$(printf %s "$BODY" | openssl dgst -sha256 -hmac flowhook-demo | sed 's/.* //')
- *   curl "$URL/github-push/call?async" --json "$BODY" \
+ *   curl "$URL/github-push/call?async" -H 'Content-Type: application/json' -d "$BODY" \
  *     -H 'X-GitHub-Event: push' -H "X-Hub-Signature-256: sha256=$SIGNATURE"
  */
 export default defineFlow({

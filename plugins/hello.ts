@@ -4,7 +4,7 @@ import { defineFlow } from "flowhook";
  * The first flow to read: what it returns is the answer.
  *
  *   curl -L "$URL/hello/call?name=Ada"
- *   curl -L "$URL/hello/call" --json '{"name": "Ada"}'
+ *   curl -L "$URL/hello/call" -H 'Content-Type: application/json' -d '{"name": "Ada"}'
  */
 export default defineFlow({
   description: "Greets whoever calls",

@@ -4,7 +4,8 @@ import { defineFlow, v } from "flowhook";
  * Receives a notification of some other system, and writes it into the execution's log.
  * Whoever notifies wants to hear one thing: that it arrived. 204 says so without a body.
  *
- *   curl -L "$URL/notification/call" --json '{"severity": "warning", "text": "Disk is 91 % full"}'
+ *   curl -L "$URL/notification/call" \
+ *     -H 'Content-Type: application/json' -d '{"severity": "warning", "text": "Disk is 91 % full"}'
  */
 export default defineFlow({
   description: "Receives a notification and logs it by its severity",

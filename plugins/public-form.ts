@@ -28,7 +28,8 @@ const Order = v.strictObject({
  * the flow trusts nothing. The schema is tried in `run` rather than declared as `input`, because
  * a wrong field is the caller's mistake (422, with each field) and no failure of the flow (500).
  *
- *   curl -L "$URL/public-form/call" --json '{"item": "lamp", "quantity": 2, "email": "ada@example.com"}'
+ *   curl -L "$URL/public-form/call" \
+ *     -H 'Content-Type: application/json' -d '{"item": "lamp", "quantity": 2, "email": "ada@example.com"}'
  */
 export default defineFlow({
   description: "Calculates a quote for anybody, and tells what is wrong with an order",

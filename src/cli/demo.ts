@@ -17,6 +17,8 @@ interface Example {
   curl(url: string, key: string): string;
 }
 
+/** Not `--json`, which came with curl 7.82. */
+const JSON_BODY = "-H 'Content-Type: application/json' -d";
 const PUSH = '{"ref":"refs/heads/main","commits":[],"repository":{"full_name":"me/shop"}}';
 /** The one that plugins/github-push.ts uses until its own is set. */
 const PUSH_SECRET = "flowhook-demo";
@@ -26,7 +28,7 @@ const EXAMPLES: readonly Example[] = [
     flow: "hello",
     what: "A first answer",
     hasKey: false,
-    curl: (url) => `curl -L '${url}' --json '{"name": "Ada"}'`,
+    curl: (url) => `curl -L '${url}' ${JSON_BODY} '{"name": "Ada"}'`,
   },
   {
     flow: "slow",
@@ -45,7 +47,7 @@ const EXAMPLES: readonly Example[] = [
     what: "Started by a third-party system, which follows no redirects",
     hasKey: false,
     curl: (url) =>
-      `curl '${url}?async' --json '${PUSH}' -H 'X-GitHub-Event: push' ` +
+      `curl '${url}?async' ${JSON_BODY} '${PUSH}' -H 'X-GitHub-Event: push' ` +
       `-H 'X-Hub-Signature-256: sha256=${signPush()}'`,
   },
   {
@@ -54,14 +56,14 @@ const EXAMPLES: readonly Example[] = [
     hasKey: true,
     curl: (url, key) =>
       `curl -L -i '${url}' -H 'Authorization: Bearer ${key}' ` +
-      `--json '{"severity": "warning", "text": "Disk is 91 % full"}'`,
+      `${JSON_BODY} '{"severity": "warning", "text": "Disk is 91 % full"}'`,
   },
   {
     flow: "callback",
     what: "Receives the callback of a job at a sub-path; the key is in the query",
     hasKey: true,
     curl: (url, key) =>
-      `curl -L '${url}/job-7?key=${key}' --json '{"state": "done", "result": {"pages": 12}}'`,
+      `curl -L '${url}/job-7?key=${key}' ${JSON_BODY} '{"state": "done", "result": {"pages": 12}}'`,
   },
   {
     flow: "status-page",
@@ -74,7 +76,7 @@ const EXAMPLES: readonly Example[] = [
     what: "A function for callers without an account",
     hasKey: false,
     curl: (url) =>
-      `curl -L '${url}' --json '{"item": "lamp", "quantity": 2, "email": "ada@example.com"}'`,
+      `curl -L '${url}' ${JSON_BODY} '{"item": "lamp", "quantity": 2, "email": "ada@example.com"}'`,
   },
   {
     flow: "fetch-handler",
