@@ -1,4 +1,4 @@
-import type { LogLine, Started } from "../shared/contract/execution.ts";
+import type { Execution, LogLine, Started } from "../shared/contract/execution.ts";
 import { quotePath } from "../server/config/unwritable.ts";
 import { createClient, RefusedFailure, toPath, type Client } from "./client.ts";
 import { findConnection } from "./author-connection.ts";
@@ -48,10 +48,9 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
     process.stderr.write(`Cannot reach ${url}: it runs here\n`);
     return runHere(run, options);
   }
+  const goingOn = describeGoingOn(id, url, options);
   const tell = () =>
-    untilInterrupted(describeGoingOn(id, url, options), (signal) =>
-      report(client, id, { ...options, signal }),
-    );
+    untilInterrupted(goingOn, (signal) => report(client, id, { ...options, signal, goingOn }));
   if (isNamed(options)) return tell();
   await telling(`It ran on ${url}`, tell);
 }
@@ -113,17 +112,37 @@ async function start(client: Client, { name, body }: FlowRun): Promise<string> {
   return (await client.json<Started>("POST", path, { body, has: "id" })).id;
 }
 
+interface ReportOptions extends RunOptions {
+  readonly signal?: AbortSignal;
+  /** What is said of the execution where its end cannot be waited for. */
+  readonly goingOn?: string;
+}
+
+async function follow(client: Client, id: string, options: ReportOptions): Promise<Execution> {
+  const { log, signal = new AbortController().signal } = options;
+  const take = (line: LogLine): void => printLog([line], process.stderr);
+  if (log) await followLog(client, id, { signal, take });
+  return waitForEnd(client, id, signal);
+}
+
+/** A script that ran the flow again would run it twice. */
+function withGoingOn(error: unknown, { goingOn }: ReportOptions): unknown {
+  if (!(error instanceof CommandError) || goingOn === undefined) return error;
+  // It was deleted meanwhile.
+  if (error instanceof RefusedFailure && error.status === 404) return error;
+  return new CommandError(`${error.message}\n${goingOn}`, error.exitCode);
+}
+
 /** @param advice what shows a custom response */
 async function report(
   client: Client,
   id: string,
-  options: RunOptions & { readonly signal?: AbortSignal },
+  options: ReportOptions,
   advice = `flowhook execution show ${id}`,
 ): Promise<void> {
-  const { signal = new AbortController().signal } = options;
-  const take = (line: LogLine): void => printLog([line], process.stderr);
-  if (options.log) await followLog(client, id, { signal, take });
-  const record = await waitForEnd(client, id, signal);
+  const record = await follow(client, id, options).catch((error: unknown) => {
+    throw withGoingOn(error, options);
+  });
   const { status, status_message, output_value, response } = record;
   if (options.json) printJson(record);
   else if (status === "ENDED_SUCCESS") printJson(output_value);

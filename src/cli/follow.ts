@@ -24,7 +24,7 @@ const LOST_MS = 120_000;
 /** The service never redirects a stream; a proxy may do so to a path beside it. */
 const MOST_REDIRECTS = 10;
 
-const BROKEN = "The connection for the log of the execution broke";
+const BROKEN = "The connection for the execution broke";
 
 export interface Following {
   /** Ends it: what runs then throws. */
@@ -165,22 +165,53 @@ class LogStream {
 }
 
 /**
- * Follows the wait endpoint: 302 to itself after each poll window, 200 at the end.
+ * Waits for the end of an execution, over broken connections: it goes on though its service is away.
  *
- * @throws CommandError for a redirect to elsewhere, which would be asked again for ever
+ * @throws CommandError where the service refuses, or cannot be reached any more
  */
 export async function waitForEnd(
   client: Client,
   id: string,
   signal: AbortSignal,
 ): Promise<Execution> {
-  const path = `${toPath("execution", id)}/wait`;
+  /** Since when there has been no answer, as performance.now(). */
+  let brokeAt: number | null = null;
+  let isTold = false;
   for (;;) {
-    const answer = await client.request("GET", path, { mayRedirect: true, signal });
-    if (answer.status === 200) return (await readJson(answer, client.url)) as Execution;
-    await answer.body?.cancel();
-    const location = answer.headers.get("location") ?? "";
-    if (URL.parse(location, answer.url)?.pathname.endsWith(path) !== true)
-      throw new CommandError(`The wait for ${id} was sent to "${toLine(location)}"`);
+    const found = await waitOnce(client, id, signal).catch((error: unknown) =>
+      toTransient(error, signal),
+    );
+    if (found === null) brokeAt = null;
+    if (found === null) continue;
+    if (!(found instanceof CommandError)) return found;
+    brokeAt ??= performance.now();
+    const brokenMs = performance.now() - brokeAt;
+    if (brokenMs > LOST_MS) throw found;
+    if (brokenMs > TELL_MS && !isTold) {
+      process.stderr.write(`${toLines(found.message)}\nThe execution is asked for every 2 s\n`);
+      isTold = true;
+    }
+    await pause(RETRY_MS, undefined, { signal });
   }
+}
+
+/**
+ * Asks the wait endpoint: 302 to itself after each poll window, 200 at the end.
+ *
+ * @returns null where it has not ended
+ * @throws CommandError for a redirect to elsewhere, which would be asked again for ever
+ */
+async function waitOnce(
+  client: Client,
+  id: string,
+  signal: AbortSignal,
+): Promise<Execution | null> {
+  const path = `${toPath("execution", id)}/wait`;
+  const answer = await client.request("GET", path, { mayRedirect: true, signal });
+  if (answer.status === 200) return (await readJson(answer, client.url)) as Execution;
+  await answer.body?.cancel();
+  const location = answer.headers.get("location") ?? "";
+  if (URL.parse(location, answer.url)?.pathname.endsWith(path)) return null;
+  const elsewhere = `The wait for ${id} was sent to "${toLine(location)}"`;
+  throw new RefusedFailure(elsewhere, answer.status);
 }

@@ -216,6 +216,33 @@ describe("the log of an execution that runs", { skip: target.skip ?? false }, ()
     ran.interrupt();
     assert.equal(await ran.code, 130);
     const [, id = ""] = await ran.until(/^Execution (\S+) goes on at http/);
+    await gate.arrived;
+    assert.equal(await statusOf(id), "RUNNING");
+  });
+
+  test("flow run: a connection that breaks is no end of the execution", async () => {
+    await using gate = await openGate();
+    await using front = await openFront(session.service.url, { breaking: /\/wait$/ });
+    const input = JSON.stringify([gate.url]);
+    const ran = run(["flow", "run", "paced", "--input", input], front.url);
+    await front.asked(/\/wait$/);
+    gate.open();
+    assert.equal(await ran.code, 0, ran.stderr);
+    assert.equal(ran.stdout, '"through"\n');
+    assert.equal(ran.stderr, "");
+  });
+
+  test("flow run: whoever cannot wait any more is told which execution goes on", async () => {
+    await using gate = await openGate();
+    const locations = { "/wait": "http://127.0.0.1:9/" };
+    await using front = await openFront(session.service.url, { locations });
+    const input = JSON.stringify([gate.url]);
+    const ran = run(["flow", "run", "paced", "--input", input], front.url);
+    assert.equal(await ran.code, 1);
+    const [, id = ""] = await ran.until(
+      /^The wait for .* was sent to "http:\/\/127.0.0.1:9\/"\nExecution (\S+) goes on at http.*\nFollow it: /,
+    );
+    await gate.arrived;
     assert.equal(await statusOf(id), "RUNNING");
   });
 
@@ -223,13 +250,13 @@ describe("the log of an execution that runs", { skip: target.skip ?? false }, ()
     await using gate = await openGate();
     gate.open();
     const id = await start(gate);
-    const locations: Record<string, string> = { "": "events?of=node-2" };
-    await using front = await openFront(session.service.url, locations);
+    const locations: Record<string, string> = { "/events": "events?of=node-2" };
+    await using front = await openFront(session.service.url, { locations });
     const shown = run(["execution", "show", id, "--follow"], front.url);
     assert.equal(await shown.code, 0, shown.stderr);
     assert.match(shown.stdout, /line 0\n.*last.*\n\nid /);
     await front.asked(/\/events\?of=node-2$/);
-    locations["?of=node-2"] = "http://127.0.0.1:9/api/latest/execution/events";
+    locations["/events?of=node-2"] = "http://127.0.0.1:9/api/latest/execution/events";
     const away = run(["execution", "show", id, "--follow"], front.url);
     assert.equal(await away.code, 1);
     assert.match(away.stderr, /^The log of the execution was sent to "http:\/\/127\.0\.0\.1:9\//);
@@ -264,16 +291,29 @@ interface Front {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** @param locations where streams of events are redirected to, by the query that they have */
-async function openFront(to: string, locations: Record<string, string> = {}): Promise<Front> {
+interface FrontOptions {
+  /** Where requests are redirected to, by the end of their URL. */
+  readonly locations?: Readonly<Record<string, string>>;
+  /** The first request whose URL fits gets no answer: its connection is closed. */
+  readonly breaking?: RegExp;
+}
+
+async function openFront(
+  to: string,
+  { locations = {}, breaking }: FrontOptions = {},
+): Promise<Front> {
   const urls: string[] = [];
+  let hasBroken = false;
   const more = new EventTarget();
   const server = createServer((incoming, outgoing) => {
     const { url = "", method, headers } = incoming;
     urls.push(url);
     more.dispatchEvent(new Event("more"));
-    const { pathname, search } = new URL(url, to);
-    const location = pathname.endsWith("/events") ? locations[search] : undefined;
+    if (!hasBroken && breaking?.test(url)) {
+      hasBroken = true;
+      return void incoming.socket.destroy();
+    }
+    const location = locations[url.slice(url.lastIndexOf("/"))];
     if (location !== undefined) return outgoing.writeHead(307, { location }).end();
     const onward = request(new URL(url, to), { method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
