@@ -2,24 +2,35 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseExact } from "../shared/json-exact.ts";
 import { TEST_REPORTERS, type TestReporter } from "../shared/wire/trial.ts";
 import { CommandError } from "./command-error.ts";
-import { readStandardInput } from "./standard-input.ts";
+import { readStandardInput, toText } from "./standard-input.ts";
 
 /**
  * The text of a file; `-` is standard input.
  *
+ * @param advice what is given in the place of bytes that are no text
  * @throws CommandError
  */
-export async function readText(file: string): Promise<string> {
+export async function readText(file: string, advice?: string): Promise<string> {
+  const bytes = await readBytes(file);
+  return toText(bytes, file === "-" ? "standard input" : `"${file}"`, advice);
+}
+
+async function readBytes(file: string): Promise<Uint8Array> {
   try {
-    return file === "-" ? (await readStandardInput()).toString() : readFileSync(file, "utf8");
+    return file === "-" ? await readStandardInput() : readFileSync(file);
   } catch (error) {
     throw new CommandError(`Cannot read "${file}": ${(error as Error).message}`);
   }
 }
 
+/** As editors and shells of Windows write it before JSON and YAML. */
+export function withoutMark(text: string): string {
+  return text.replace(/^\ufeff/, "");
+}
+
 /** @throws CommandError where it cannot be read, or is not JSON */
 export async function readJson(file: string): Promise<unknown> {
-  return parse(await readText(file), `"${file}"`);
+  return parse(withoutMark(await readText(file)), `"${file}"`);
 }
 
 /** What JSON begins with, and hardly a file's name does. */

@@ -62,11 +62,13 @@ async function setSecret(
   process.stdout.write(`${done} the secret "${name}"${shown}\n`);
 }
 
+const ENCODED = "a text: a secret of bytes is given in base64 or hex";
+
 /** Never an argument: other users of the machine see those. */
 async function readValue(name: string): Promise<string> {
   const value = process.stdin.isTTY
     ? await readPassword(`Value of "${name}": `, {})
-    : (await readText("-")).replace(/\r?\n$/, "");
+    : (await readText("-", ENCODED)).replace(/\r?\n$/, "");
   if (value === "") throw new CommandError("Expected the value on standard input, found nothing");
   return value;
 }

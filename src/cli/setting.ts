@@ -4,7 +4,7 @@ import { parseExact } from "../shared/json-exact.ts";
 import { openClient, RefusedFailure, toPath, type Client } from "./client.ts";
 import { CommandError } from "./command-error.ts";
 import type { ConnectionOptions } from "./connection.ts";
-import { readText } from "./input.ts";
+import { readText, withoutMark } from "./input.ts";
 import { printJson, printList, toTime, type Column, type ListOptions } from "./table.ts";
 
 /** The commands about settings. */
@@ -79,7 +79,7 @@ async function readValue(given: string, { text: isText }: { text?: true }): Prom
   const text = given === "-" ? await readText("-") : given;
   if (isText) return given === "-" ? text.replace(/\r?\n$/, "") : text;
   try {
-    return parseExact(text);
+    return parseExact(withoutMark(text));
   } catch (error) {
     const { message } = error as Error;
     throw new CommandError(`Expected JSON: ${message}. For a text as it stands: --text`, 2);

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
+import { CommandError } from "./command-error.ts";
 
 /**
  * All of standard input, however long its writer takes. Not of a pipe by its descriptor: a module that
@@ -15,5 +16,21 @@ export async function readStandardInput(): Promise<Buffer<ArrayBuffer>> {
 
 /** The same as a text, without the line break that `echo` puts at its end. */
 export async function readInputLine(): Promise<string> {
-  return (await readStandardInput()).toString().replace(/\r?\n$/, "");
+  return toText(await readStandardInput(), "standard input").replace(/\r?\n$/, "");
+}
+
+/** With the byte order mark, which may belong to a secret. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * @param where they were read
+ * @param advice what is given in the place of other bytes
+ * @throws CommandError (usage) where they are no UTF-8: what they became would be another text
+ */
+export function toText(bytes: Uint8Array, where: string, advice = "text in UTF-8"): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new CommandError(`Found bytes that are not UTF-8 in ${where}, expected ${advice}`, 2);
+  }
 }

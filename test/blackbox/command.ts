@@ -13,7 +13,7 @@ export interface Finished {
 export interface CommandOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   /** More of it, once all before has been taken. */
   readonly inputLater?: string;
   /** After this the process is killed. Default 20 s. */

@@ -64,6 +64,42 @@ describe("secret", { skip: openTarget().skip ?? false }, () => {
     );
   });
 
+  test("set: bytes that are no text are refused, and not set as another one", async () => {
+    const bytes = Buffer.from("ff5f736563726574fe", "hex");
+    const refused = await session.run(["secret", "set", "BYTES"], { input: bytes });
+    assert.equal(refused.code, 2, all(refused));
+    assert.match(
+      refused.stderr,
+      /^Found bytes that are not UTF-8 in standard input.*base64 or hex/,
+    );
+    const { body } = await session.service.api("GET", "/secret/BYTES");
+    assert.equal((body as { status: number }).status, 404);
+    const password = ["login", "--user", "admin", "--password-stdin"];
+    const login = await session.run(password, { input: bytes });
+    assert.equal(login.code, 2, all(login));
+  });
+
+  test("a byte order mark is no part of JSON and YAML, and is one of a secret", async () => {
+    const marked = (text: string) => Buffer.from(`\ufeff${text}`);
+    const set = await session.run(["setting", "set", "MARKED", "-"], { input: marked('{"a":1}') });
+    assert.equal(set.code, 0, all(set));
+    await succeed(["setting", "delete", "MARKED"]);
+    const input = ["--input", "-"];
+    const secret = await session.run(["secret", "set", "TOKEN"], { input: marked("value") });
+    assert.equal(secret.code, 0, all(secret));
+    const ran = await session.run(["flow", "run", "told", ...input], { input: marked("{}") });
+    assert.equal(ran.stdout, '"\ufeffvalue"\n', all(ran));
+    const yaml = { input: marked("default_mode: async\n") };
+    const created = await session.run(["webhook", "create", "marked", "--flow", "told"]);
+    assert.equal(created.code, 0, all(created));
+    const changed = await session.run(["webhook", "set", "marked", "-"], yaml);
+    assert.match(changed.stdout, /^default_mode: /, all(changed));
+    const exported = await session.run(["webhook", "export", "marked"]);
+    const dry = ["webhook", "import", "-", "--dry-run", "--conflicts", "replace"];
+    const imported = await session.run(dry, { input: marked(exported.stdout) });
+    assert.equal(imported.code, 0, all(imported));
+  });
+
   test("set: without a value nothing is set", async () => {
     assert.match(await refuse(["secret", "set", "EMPTY"]), /^Expected the value on standard input/);
     assert.doesNotMatch(await succeed(["secret", "list"]), /EMPTY/);
