@@ -21,6 +21,8 @@ import { CommandError } from "./command-error.ts";
 
 /** @throws CommandError */
 export async function backup(target: string, options: { config?: string }): Promise<void> {
+  if (target === "-")
+    throw new CommandError('Found "-", expected a file: ./- where that is its name', 2);
   const loaded = readConfiguration(options);
   const { config } = loaded;
   const path = requireFile(config, "pg_dump --format custom --file FILE");

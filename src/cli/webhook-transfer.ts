@@ -15,7 +15,7 @@ export function addTransferCommands(webhook: Command, url: readonly [string, str
     .command("export")
     .description("Print webhooks as YAML; never their keys, nor whether they are enabled")
     .argument("[names...]", "webhooks (default: all)")
-    .option("-o, --output <file>", "write to a file")
+    .option("-o, --output <file>", "write to a file; - is standard output")
     .option(...url)
     .action(exportWebhooks);
   webhook
@@ -39,9 +39,10 @@ async function exportWebhooks(
 ): Promise<void> {
   const answer = await openClient(options).request("GET", "/export", { query: { webhook: names } });
   const text = await readBody(answer, () => answer.text());
-  if (options.output === undefined) return void process.stdout.write(text);
+  const { output = "-" } = options;
+  if (output === "-") return void process.stdout.write(text);
   try {
-    writeFileSync(options.output, text);
+    writeFileSync(output, text);
   } catch (error) {
     throw new CommandError(`Cannot write the export: ${(error as Error).message}`);
   }

@@ -94,6 +94,13 @@ describe("backup and restore", { skip: target.skip ?? false }, () => {
     assert.ok(by === signal || code === 0, `${code} ${by}`);
   }
 
+  test("a backup is no stream", async () => {
+    const refused = await run(["backup", "-"]);
+    assert.equal(refused.code, 2, all(refused));
+    assert.equal(refused.stderr, 'Found "-", expected a file: ./- where that is its name\n');
+    assert.ok(!existsSync(join(service.directory, "-")));
+  });
+
   test("a backup never takes another file's place", async () => {
     await writeFile(inFolder("mine.txt"), "mine");
     const finished = await run(["backup", "mine.txt"]);

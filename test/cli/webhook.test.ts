@@ -329,6 +329,7 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(file, /name: orders/);
     assert.doesNotMatch(file, /key|enabled|require_login/);
     assert.equal(await succeed(["export", "orders", "full"]), file);
+    assert.equal(await succeed(["export", "orders", "full", "-o", "-"]), file);
 
     const dry = await succeed(["import", "webhooks.yaml", "--conflicts", "rename", "--dry-run"]);
     assert.match(dry, /^orders-2 +rename/m);
