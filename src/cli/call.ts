@@ -5,7 +5,13 @@ import { openConnection } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readSignedHeaders, type SigningOptions } from "./signed-headers.ts";
 import { readStandardInput } from "./standard-input.ts";
-import { ANSWER_MS, NO_ANSWER, readBody, toUnsentError } from "./unsent-request.ts";
+import {
+  ANSWER_MS,
+  NO_ANSWER,
+  readBody,
+  toUnsentError,
+  type Unanswered,
+} from "./unsent-request.ts";
 
 export interface CallOptions extends SigningOptions {
   readonly method?: string;
@@ -120,7 +126,8 @@ async function follow(url: string, init: RequestInit): Promise<Response> {
   let next = url;
   let request = init;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
-    const answer = await send(next, { ...request, signal, redirect: "manual" });
+    const sent = { ...request, signal, redirect: "manual" as const };
+    const answer = await send(next, sent, { isKnown: redirects > 0 });
     const location = answer.headers.get("location");
     if (answer.status < 300 || answer.status >= 400 || location === null) return answer;
     await answer.body?.cancel();
@@ -168,12 +175,18 @@ function describeEnd(first: string, last: string): string {
   return ": the execution goes on. Use --async for long ones";
 }
 
-async function send(url: string, init: RequestInit): Promise<Response> {
+async function send(
+  url: string,
+  init: RequestInit,
+  { isKnown }: Pick<Unanswered, "isKnown">,
+): Promise<Response> {
+  const sentAt = performance.now();
   try {
     return await fetch(url, init);
   } catch (error) {
     if ((error as Error).name === "TimeoutError") return sayLate(error);
-    throw toUnsentError(url, error as Error, "Is the service running?");
+    const advice = "Is the service running?";
+    throw toUnsentError(error as Error, { url, sentAt, isKnown, isAct: true, advice });
   }
 }
 

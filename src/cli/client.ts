@@ -9,6 +9,7 @@ import {
   readBody,
   toUnsentError,
   UnansweredError,
+  type Unanswered,
 } from "./unsent-request.ts";
 
 type Query = Readonly<Record<string, string | readonly string[] | number | undefined>>;
@@ -95,8 +96,10 @@ export function createClient(
   connection: Connection,
   taken: (method: string) => void = () => {},
 ): Client {
+  let isKnown = false;
   const request: Client["request"] = async (method, path, more = {}) => {
-    const answer = await send(connection, method, path, more);
+    const answer = await send({ ...connection, isKnown }, method, path, more);
+    isKnown = true;
     taken(method);
     return answer;
   };
@@ -169,7 +172,7 @@ function notFlowhook(found: string, url: string): CommandError {
 }
 
 async function send(
-  { url, token }: Connection,
+  { url, token, isKnown }: Connection & Pick<Unanswered, "isKnown">,
   method: string,
   path: string,
   { query = {}, body, yaml, mayRedirect, mayTakeLong, eventsAfter, signal }: RequestOptions,
@@ -186,7 +189,7 @@ async function send(
   const init = { method, headers, redirect: "manual" as const, ...(signal && { signal }) };
   const sent = { ...init, ...(content === undefined ? {} : { body: content }) };
   const limitMs = mayRedirect || mayTakeLong ? null : ANSWER_MS;
-  const asked = reach(`${url}/api/latest${path}${toSearch(query)}`, sent, limitMs);
+  const asked = reach(`${url}/api/latest${path}${toSearch(query)}`, sent, { limitMs, isKnown });
   // A wait takes the time of what it waits for.
   const answer = await (mayRedirect ? asked : tellWaiting(url, asked));
   if (mayRedirect && isRedirect(answer)) return answer;
@@ -241,16 +244,22 @@ const START = 'Start the service with "flowhook serve", or name another with --u
  * @param limitMs for the head of the answer: a large body may take longer
  * @throws CommandError where there is no answer
  */
-async function reach(url: string, init: RequestInit, limitMs: number | null): Promise<Response> {
+async function reach(
+  url: string,
+  init: RequestInit,
+  { limitMs, isKnown }: { limitMs: number | null } & Pick<Unanswered, "isKnown">,
+): Promise<Response> {
   const late = new AbortController();
   const timer = limitMs === null ? undefined : setTimeout(() => late.abort(), limitMs);
+  const sentAt = performance.now();
   try {
     const signals = init.signal ? [late.signal, init.signal] : [late.signal];
     return await fetch(url, { ...init, signal: AbortSignal.any(signals) });
   } catch (error) {
     if (late.signal.aborted)
       throw new UnansweredError(`${NO_ANSWER} at ${new URL(url).origin}. Is the URL right?`);
-    throw toUnsentError(url, error as Error, START);
+    const isAct = init.method !== "GET";
+    throw toUnsentError(error as Error, { url, sentAt, isKnown, isAct, advice: START });
   } finally {
     clearTimeout(timer);
   }

@@ -21,13 +21,31 @@ const CERTIFICATE =
   "If the service's certificate is of an authority of your own, name that with --cacert FILE or " +
   "SSL_CERT_FILE";
 
+/** A request that got no answer. */
+export interface Unanswered {
+  readonly url: string;
+  /** When it was sent, as performance.now(). */
+  readonly sentAt: number;
+  /** Whether there was an answer before: HTTP is spoken there. */
+  readonly isKnown: boolean;
+  /** Whether it asks for something to be done. */
+  readonly isAct: boolean;
+  /** What to do where nobody is there. */
+  readonly advice: string;
+}
+
+/** Code of a connection that was closed before the answer. */
+const BROKE_OFF = "UND_ERR_SOCKET";
+
+/** What waits for TLS ends a connection without it within so long, in milliseconds. */
+const AT_ONCE_MS = 1000;
+
 /**
  * Why a request got no answer: it cannot be sent as it is, the certificate is refused, nobody is
  * there, or the connection broke.
- *
- * @param advice where nobody is there
  */
-export function toUnsentError(url: string, error: Error, advice: string): CommandError {
+export function toUnsentError(error: Error, request: Unanswered): CommandError {
+  const { url, sentAt, isKnown, isAct, advice } = request;
   const { cause } = error;
   const { code = "" } = (cause ?? {}) as NodeJS.ErrnoException;
   const reason = reasonOf(error);
@@ -40,9 +58,12 @@ export function toUnsentError(url: string, error: Error, advice: string): Comman
   if (/^ERR_SSL_|^EPROTO$/.test(code))
     return new CommandError(`${what}. Does it speak HTTP? Then its URL begins with "http:"`);
   if (isUnconnected(cause)) return new UnreachableError(`${what}. ${advice}`);
-  if (protocol === "http:" && /^HPE_|^UND_ERR_SOCKET$/.test(code))
+  const isRefusedAtOnce = code === BROKE_OFF && !isKnown && performance.now() - sentAt < AT_ONCE_MS;
+  if (protocol === "http:" && (code.startsWith("HPE_") || isRefusedAtOnce))
     return new UnansweredError(`${what}. Does it speak HTTPS? Then its URL begins with "https:"`);
-  return new UnansweredError(`No answer of ${origin}: ${reason}`);
+  const broke = code === BROKE_OFF ? "the connection broke off" : reason;
+  const doubt = isAct ? ". What was asked for may have been done" : "";
+  return new UnansweredError(`No answer of ${origin}: ${broke}${doubt}`);
 }
 
 /** Whether there was no connection: all else may come after the request was sent. */
@@ -54,10 +75,14 @@ function isUnconnected(cause: unknown): boolean {
   return message === "bad port" || message.includes("client error (Connect)");
 }
 
+/** How Node itself is started is nothing that users of this program choose. */
+const NODE_ADVICE = /; if the root CA is installed locally.*$/;
+
 /** Why no answer came: the system's words are in the cause. */
 function reasonOf({ message, cause }: Error): string {
   if (!(cause instanceof Error)) return message;
-  return cause.message || (cause as NodeJS.ErrnoException).code || message;
+  const words = cause.message.replace(NODE_ADVICE, "");
+  return words || (cause as NodeJS.ErrnoException).code || message;
 }
 
 /**

@@ -55,6 +55,7 @@ describe("an authority of one's own", { skip: target.skip ?? reason }, () => {
       const finished = await run(words);
       assert.equal(finished.code, 1, all(finished));
       assert.match(finished.stderr, /certificate/);
+      assert.doesNotMatch(finished.stderr, /Node/);
       assert.match(finished.stderr, /name that with --cacert FILE or SSL_CERT_FILE/);
     }
   });
@@ -85,6 +86,7 @@ describe("an authority of one's own", { skip: target.skip ?? reason }, () => {
     };
     const refused = (await examine())("proxy");
     assert.match(refused[0]?.message ?? "", /^Nothing answers at BASE_URL .*certificate/);
+    assert.doesNotMatch(refused[0]?.message ?? "", /Node/);
     const find = await examine(...given);
     assert.deepEqual(
       find("proxy").map(({ state }) => state),
