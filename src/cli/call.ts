@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { WAIT } from "../server/webhooks/target.ts";
 import { setToken, toPath } from "./client.ts";
-import { openConnection } from "./connection.ts";
+import { isNamed, openConnection } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readSignedHeaders, type SigningOptions } from "./signed-headers.ts";
 import { readStandardInput } from "./standard-input.ts";
@@ -49,7 +49,9 @@ export async function call(name: string, options: CallOptions): Promise<void> {
     for (const [header, value] of Object.entries(signed)) headers.set(header, value);
   }
   const init = { method, headers, ...(body === undefined ? {} : { body }) };
-  const answer = await follow(url, init);
+  const answer = await follow(url, init, () => {
+    if (!isNamed(options)) process.stderr.write(`Service: ${base}\n`);
+  });
   const bytes = await readBody(answer, () => answer.arrayBuffer()).catch(sayLate);
   process.stdout.write(new Uint8Array(bytes));
   if (process.stdout.isTTY) process.stdout.write("\n");
@@ -121,13 +123,15 @@ async function readData(data: string): Promise<string | Uint8Array<ArrayBuffer>>
   }
 }
 
-async function follow(url: string, init: RequestInit): Promise<Response> {
+/** @param taken is called once the service has answered */
+async function follow(url: string, init: RequestInit, taken: () => void): Promise<Response> {
   const signal = AbortSignal.timeout(ANSWER_MS);
   let next = url;
   let request = init;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
     const sent = { ...request, signal, redirect: "manual" as const };
     const answer = await send(next, sent, { isKnown: redirects > 0 });
+    if (redirects === 0) taken();
     const location = answer.headers.get("location");
     if (answer.status < 300 || answer.status >= 400 || location === null) return answer;
     await answer.body?.cancel();

@@ -49,6 +49,13 @@ describe("login", { skip: openTarget().skip ?? false }, () => {
       assert.match(finished.stdout, /^echo +ready/m);
     });
 
+    test("a call says which service took it, where nobody named one", async () => {
+      const finished = await run(["call", "none"]);
+      assert.equal(finished.stderr.split("\n")[0], `Service: ${session.service.url}`);
+      const named = await run(["call", "none", "--url", session.service.url]);
+      assert.doesNotMatch(named.stderr, /Service: /);
+    });
+
     test("FLOWHOOK_TOKEN goes before it", async () => {
       const finished = await run(["flow", "list"], { env: { FLOWHOOK_TOKEN: "fht_wrong" } });
       assert.equal(finished.code, 1);
