@@ -76,7 +76,7 @@ function isUnconnected(cause: unknown): boolean {
 }
 
 /** How Node itself is started is nothing that users of this program choose. */
-const NODE_ADVICE = /; if the root CA is installed locally.*$/;
+export const NODE_ADVICE = /; if the root CA is installed locally.*$/;
 
 /** Why no answer came: the system's words are in the cause. */
 function reasonOf({ message, cause }: Error): string {

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { makeProbe, PROBE_HEADER, type SeenConnection } from "../../server/access/probe.ts";
 import { prefixOf, type Config } from "../../server/config/resolve.ts";
+import { NODE_ADVICE } from "../unsent-request.ts";
 import { reportOn, type Finding } from "./finding.ts";
 
 /** Whether the service that runs is reached, at its own address and at BASE_URL. */
@@ -149,6 +150,6 @@ export async function ask(
   } catch (error) {
     if (signal.aborted) return `no answer within ${ASK_MS / 1000} s`;
     const { message, code } = error as NodeJS.ErrnoException;
-    return message || code || "no reason";
+    return message.replace(NODE_ADVICE, "") || code || "no reason";
   }
 }
