@@ -4,6 +4,7 @@ import type { LogEntry } from "../shared/log.ts";
 import type { LogLine } from "../shared/wire/protocol.ts";
 import type { ActiveExecution } from "../server/executions/active.ts";
 import { PACKAGES_CHANGED } from "../server/flows/packages.ts";
+import { PRINTED } from "../server/workers/printed.ts";
 import { STRAY } from "../server/workers/stray-log.ts";
 import type { Onlooker } from "../server/executions/onlooker.ts";
 import type { Outcome } from "../server/executions/outcome.ts";
@@ -118,9 +119,20 @@ function describeEntry(entry: LogEntry): string | null {
   if (msg === "Flow is gone") return `${name}  gone`;
   if (msg.startsWith("Flow is broken")) return `${name}  ${paint("red", toLine(msg))}`;
   if (msg === "Call refused") return `${name}  ${paint("yellow", describeRefusal(entry))}`;
+  if (msg === PRINTED) return describePrinted(entry);
   if (msg === STRAY) return `${name}  ${paint("yellow", describeStray(entry))}`;
   if (msg.startsWith("Execution ") || !(level in STYLES) || level === "debug") return null;
   return paint(STYLES[level] as Style, toLine(`${level}  ${msg}`));
+}
+
+/** What Node prints of its own debugger, which dev has told of itself. */
+const DEBUGGER =
+  /^(?:Debugger (?:listening|ending) on |Debugger attached|For help, see: |Waiting for the debugger )/;
+
+function describePrinted({ level, msg, text = "" }: LogEntry): string | null {
+  const lines = text.split("\n").filter((line) => line.trim() !== "" && !DEBUGGER.test(line));
+  if (lines.length === 0) return null;
+  return paint(STYLES[level] ?? "dim", toLine(`${level}  ${msg}: ${lines.join(" ")}`));
 }
 
 function describeStray({ msg, error = "", place }: LogEntry): string {

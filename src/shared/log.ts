@@ -97,6 +97,8 @@ export interface LogEntry {
   readonly reason?: string;
   readonly stack?: string | null;
   readonly error?: string;
+  /** What a runner printed. */
+  readonly text?: string;
   readonly place?: string | null;
   readonly duration_ms?: number;
 }

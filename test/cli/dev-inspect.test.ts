@@ -86,6 +86,7 @@ describe("dev --inspect", { skip: reason ?? false }, () => {
     assert.equal(result?.result?.value, "Ada");
     await editor.send("Debugger.resume");
     assert.deepEqual(await (await answer).json(), { hello: "Ada" });
+    assert.doesNotMatch(dev.shown(), /runner printed|Debugger attached/);
     editor.close();
   });
 
