@@ -13,6 +13,7 @@ import { openLog } from "../shared/log.ts";
 import { openFlows } from "../server/flows.ts";
 import { warnOfAddresses } from "./listed-addresses.ts";
 import { cleanUpAtSignals } from "./clean-up.ts";
+import { findAuthorFolder, readAuthorFolder } from "./author-folder.ts";
 import { requireHost } from "./listening.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
@@ -25,7 +26,7 @@ import { pad, printJson, toLine, widthOf } from "./table.ts";
  * @throws CommandError where a flow is broken, or may be missing
  */
 export async function check(options: { config?: string; json?: true }): Promise<void> {
-  const loaded = readConfiguration(options);
+  const loaded = readChecked(options);
   const { config, file } = loaded;
   const warnings = [
     ...loaded.warnings,
@@ -58,12 +59,32 @@ export async function check(options: { config?: string; json?: true }): Promise<
   }
 }
 
+/** In a folder of flows without a configuration, those flows: so `dev` and `flow run` have them. */
+function readChecked(options: { config?: string }): ReturnType<typeof readConfiguration> {
+  const loaded = readConfiguration(options);
+  const folder = findAuthorFolder();
+  // Of a configuration above it is said that it is not read.
+  if (options.config !== undefined || loaded.file !== null || folder !== process.cwd())
+    return loaded;
+  const { PLUGINS_DIR } = readAuthorFolder(folder).config;
+  const { PLUGINS_DIR: served } = loaded.config;
+  if (PLUGINS_DIR === served) return loaded;
+  const warning =
+    `Checked the flows of this folder, as flowhook dev serves them. flowhook serve looks for flows in ` +
+    `"${served}" (PLUGINS_DIR): name this folder in a flowhook.yaml, with PLUGINS_DIR: .`;
+  const config = { ...loaded.config, PLUGINS_DIR };
+  return { ...loaded, config, warnings: [...loaded.warnings, warning] };
+}
+
 function toRow({ name, file, state, error }: Flow) {
   return { name, file, state, error };
 }
 
 function describe(flows: readonly Flow[], file: string | null, plugins_dir: string): string {
-  const configuration = `Configuration: ${file ?? "defaults and environment"} is right\n`;
+  const configuration =
+    file === null
+      ? "Configuration: defaults and environment are right\n"
+      : `Configuration: ${file} is right\n`;
   if (flows.length === 0) return `${configuration}No flows in ${plugins_dir}\n`;
   const width = Math.max(...flows.map(({ name }) => widthOf(toLine(name))));
   const lines = flows.map((flow) => {

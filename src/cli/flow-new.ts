@@ -5,7 +5,7 @@ import { quotePath } from "../server/config/unwritable.ts";
 import { flowName, nameError } from "../server/flows/names.ts";
 import { findPaths } from "../server/flows/paths.ts";
 import { scan } from "../server/flows/scan.ts";
-import { findAuthorFolder } from "./author-folder.ts";
+import { findAuthorFolder, readAuthorFolder } from "./author-folder.ts";
 import { readConfiguration } from "./configuration.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { toLastWord } from "./connection.ts";
@@ -21,7 +21,11 @@ export async function newFlow(
   name: string,
   options: { config?: string; test?: true },
 ): Promise<void> {
-  const { config } = readConfiguration({ ...options, folder: findAuthorFolder() });
+  // Where `flow run` looks for it.
+  const { config } =
+    options.config === undefined
+      ? readAuthorFolder(findAuthorFolder())
+      : readConfiguration(options);
   const path = `${name.split(".").join("/")}.ts`;
   const error = nameError(name);
   const hasEmptyPart = name.split(".").includes("");

@@ -276,6 +276,20 @@ describe("flow run without a service", { skip: openTarget().skip ?? false }, () 
     assert.ok(stderr.includes(where), stderr);
   });
 
+  test("in a folder of flows alone, new, check and run are about the same flows", async () => {
+    await using plain = await openWorkplace({ "hello.ts": "export default () => 'hi';\n" });
+    const written = await plain.run(["flow", "new", "second"]);
+    assert.match(written.stdout, /^Wrote second\.ts\n/, all(written));
+    const checked = await plain.run(["check"]);
+    assert.equal(checked.code, 0, all(checked));
+    assert.match(checked.stdout, /^hello +ready\nsecond +ready\n/m);
+    assert.match(checked.stderr, /flowhook serve looks for flows in ".*\/plugins" \(PLUGINS_DIR\)/);
+    const ran = await plain.run(["flow", "run", "hello"]);
+    assert.equal(ran.stdout, '"hi"\n', all(ran));
+    await plain.write("second.ts", "export default () => {\n");
+    assert.equal((await plain.run(["check"])).code, 1);
+  });
+
   test("a failure is the status and its message, exit code 1", async () => {
     const finished = await place.run(["flow", "run", "fails"]);
     assert.equal(finished.code, 1);
