@@ -33,6 +33,7 @@ function addUserCommands(user: Command, config: readonly [string, string]): void
     .option(...config)
     .option("--email <email>", "e-mail address", "")
     .option("--role <role>", "role (default: viewer); again for more", toList)
+    .option("--json", "print JSON")
     .action(async (name, options) => (await import("./user.ts")).createUser(name, options));
   user
     .command("password")
@@ -40,6 +41,7 @@ function addUserCommands(user: Command, config: readonly [string, string]): void
     .argument("<name>")
     .option(...config)
     .option("--create", "make the database where there is none yet, before the first start")
+    .option("--json", "print JSON")
     .action(async (name, options) => (await import("./user.ts")).setPassword(name, options));
   user
     .command("delete")

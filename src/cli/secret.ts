@@ -6,7 +6,7 @@ import { CommandError } from "./command-error.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { readText } from "./input.ts";
 import { readPassword } from "./prompt.ts";
-import { printList, toTime, type Column, type ListOptions } from "./table.ts";
+import { printJson, printList, toTime, type Column, type ListOptions } from "./table.ts";
 
 /** The commands about secrets. */
 export function addSecretCommands(program: Command, url: readonly [string, string]): void {
@@ -22,6 +22,7 @@ export function addSecretCommands(program: Command, url: readonly [string, strin
     .description("Set a secret: read from standard input, or typed on a terminal")
     .argument("<name>")
     .option("--generate", "a random one, shown this once")
+    .option("--json", "print JSON")
     .option(...url)
     .action(setSecret);
   secret
@@ -49,16 +50,20 @@ const GENERATED_BYTES = 32;
 
 async function setSecret(
   name: string,
-  options: ConnectionOptions & { generate?: true },
+  options: ConnectionOptions & ListOptions & { generate?: true },
 ): Promise<void> {
   const client = openClient(options);
   const value = options.generate
     ? randomBytes(GENERATED_BYTES).toString("base64url")
     : await readValue(name);
-  const isReplaced = await replace(client, name, value);
-  if (!isReplaced) await client.request("POST", "/secret", { body: { name, value } });
+  const replaced = await replace(client, name, value);
+  const secret =
+    replaced ??
+    (await client.json<Secret>("POST", "/secret", { body: { name, value }, has: "name" }));
+  // One that was given is known: only a generated one has to be shown.
+  if (options.json) return printJson(options.generate ? { ...secret, value } : secret);
   const shown = options.generate ? `: ${value}  (shown this once)` : "";
-  const done = isReplaced ? "Replaced" : "Created";
+  const done = replaced === null ? "Created" : "Replaced";
   process.stdout.write(`${done} the secret "${name}"${shown}\n`);
 }
 
@@ -73,13 +78,13 @@ async function readValue(name: string): Promise<string> {
   return value;
 }
 
-/** @returns false where there is none of this name */
-async function replace(client: Client, name: string, value: string): Promise<boolean> {
+/** @returns null where there is none of this name */
+async function replace(client: Client, name: string, value: string): Promise<Secret | null> {
   try {
-    await client.request("PATCH", toPath("secret", name), { body: { value } });
-    return true;
+    const body = { value };
+    return await client.json<Secret>("PATCH", toPath("secret", name), { body, has: "name" });
   } catch (error) {
-    if (error instanceof RefusedFailure && error.status === 404) return false;
+    if (error instanceof RefusedFailure && error.status === 404) return null;
     throw error;
   }
 }

@@ -29,7 +29,7 @@ import { requireDatabase } from "./data-folder.ts";
 import { CommandError } from "./command-error.ts";
 import { readInputLine } from "./standard-input.ts";
 import { openStoreOf } from "./store.ts";
-import { printList, toTime, type Column, type ListOptions } from "./table.ts";
+import { printJson, printList, toTime, type Column, type ListOptions } from "./table.ts";
 import { showPassword } from "./welcome.ts";
 
 /** These commands work on the data folder, whether the service runs or not. */
@@ -76,7 +76,7 @@ async function* readUsers(store: Store): AsyncGenerator<User> {
 /** @throws CommandError where name or address is none, the name is taken, or a role is not there */
 export async function createUser(
   given: string,
-  options: UserOptions & { email: string; role?: readonly string[] },
+  options: UserOptions & ListOptions & { email: string; role?: readonly string[] },
 ): Promise<void> {
   const name = toResourceName(given);
   const error = findNameError(name);
@@ -106,7 +106,7 @@ export async function createUser(
     ...roles.map((role_id) => insertUserRole(store, id, role_id)),
     toAudit(store, "user.create", name, ["name", "email", "password", "roles"]),
   ]);
-  report(`Created the user "${name}"`, password, isGenerated);
+  await report(store, `Created the user "${name}"`, { user: row, password, isGenerated }, options);
 }
 
 /**
@@ -116,19 +116,21 @@ export async function createUser(
  */
 export async function setPassword(
   given: string,
-  options: UserOptions & { create?: true },
+  options: UserOptions & ListOptions & { create?: true },
 ): Promise<void> {
   const name = toResourceName(given);
   const { password, isGenerated } = await readPassword();
   await using store = await openFilledStore(options, name === "admin" ? password : null);
   const user = await requireUser(store, name);
   const password_hash = await hashPassword(password);
+  const at = nextTime(user);
   await store.commit([
-    updatePassword(store, { id: user.id, password_hash, at: nextTime(user) }),
+    updatePassword(store, { id: user.id, password_hash, at }),
     deleteTokensOfUser(store, user.id),
     toAudit(store, "user.change", user.name, ["password"]),
   ]);
-  report(`Set the password of "${name}"`, password, isGenerated);
+  const changed = { user: { ...user, modified_at: at }, password, isGenerated };
+  await report(store, `Set the password of "${name}"`, changed, options);
 }
 
 /** @throws CommandError where there is no such user, or nobody would be left who may do everything */
@@ -211,6 +213,15 @@ async function readPassword(): Promise<{ password: string; isGenerated: boolean 
   return { password: given, isGenerated: false };
 }
 
-function report(what: string, password: string, isGenerated: boolean): void {
-  process.stdout.write(`${what}${isGenerated ? `, with the password: ${password}` : ""}\n`);
+/** One that was given is known: only a generated one has to be shown. */
+async function report(
+  store: Store,
+  what: string,
+  { user, password, isGenerated }: { user: UserRow; password: string; isGenerated: boolean },
+  { json }: ListOptions,
+): Promise<void> {
+  const shown = isGenerated ? `, with the password: ${password}` : "";
+  if (!json) return void process.stdout.write(`${what}${shown}\n`);
+  const roles = (await roleNamesOf(store, [user.id])).get(user.id) ?? [];
+  printJson({ ...toUser(user, roles), ...(isGenerated ? { password } : {}) });
 }

@@ -387,6 +387,25 @@ describe(`user (${target.name})`, { skip }, () => {
     );
   });
 
+  test("what was generated is told to scripts as JSON", async () => {
+    const run = (...args: string[]) =>
+      runCommand(target, ["user", ...args, "--json"], { cwd: service.directory });
+    const created = await run("create", "grace", "--role", "webhook", "--role", "viewer");
+    assert.equal(created.code, 0, all(created));
+    const { password, ...user } = JSON.parse(created.stdout) as Record<string, unknown>;
+    const changed = await run("password", "grace");
+    const { password: second, ...same } = JSON.parse(changed.stdout) as Record<string, unknown>;
+    assert.notEqual(second, password);
+    assert.deepEqual({ ...same, modified_at: user["modified_at"] }, user);
+    assert.deepEqual(user["roles"], ["viewer", "webhook"]);
+    assert.ok(await canLogIn("grace", String(second)));
+    const given = await runCommand(target, ["user", "password", "grace", "--json"], {
+      cwd: service.directory,
+      input: "a password of grace 1906\n",
+    });
+    assert.ok(!("password" in (JSON.parse(given.stdout) as object)), all(given));
+  });
+
   test("role list, of a stopped service", async () => {
     const options = { cwd: service.directory };
     const json = await runCommand(target, ["role", "list", "--json"], options);

@@ -110,6 +110,15 @@ describe("secret", { skip: openTarget().skip ?? false }, () => {
     const [, value] = /^Replaced .*: ([\w-]{43}) {2}\(shown this once\)\n$/.exec(shown) ?? [];
     assert.ok(value, shown);
     assert.equal(await told(), value);
+    const json = await succeed(["secret", "set", "TOKEN", "--generate", "--json"]);
+    const secret = JSON.parse(json) as Record<string, unknown>;
+    assert.deepEqual([secret["name"], secret["value"]], ["TOKEN", await told()]);
+    const given = await succeed(["secret", "set", "TOKEN", "--json"], "of two\nlines");
+    assert.deepEqual(Object.keys(JSON.parse(given) as object), [
+      "name",
+      "created_at",
+      "modified_at",
+    ]);
   });
 
   test("delete: not while a webhook checks signatures with it", async () => {
