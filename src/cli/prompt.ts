@@ -45,11 +45,16 @@ function readAnswer(question: string, { isShown }: { isShown: boolean }): Promis
     // Opened before the question is shown: from here on the terminal itself echoes nothing.
     const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
     let answer: string | null = null;
-    lines.once("SIGINT", () => lines.close());
+    let isInterrupted = false;
+    lines.once("SIGINT", () => {
+      isInterrupted = true;
+      lines.close();
+    });
     lines.once("close", () => {
       // Neither what is typed unseen nor Ctrl-C has ended the line.
       if (!isShown || answer === null) process.stderr.write("\n");
-      if (answer === null) reject(new CommandError("Stopped at a question"));
+      if (answer === null)
+        reject(new CommandError("Stopped at a question", isInterrupted ? 130 : 1));
       else resolve(answer);
     });
     if (!isShown) process.stderr.write(question);

@@ -60,8 +60,13 @@ describe("on a terminal", { skip: target.skip ?? whyNone() }, () => {
       ["login", session.service.url, "--user", "admin"],
       [["Password: ", "\u0003"]],
     );
-    assert.equal(finished.code, 1);
+    assert.equal(finished.code, 130);
     assert.match(finished.stdout, /^Stopped at a question\r?$/m);
+    const ended = await type(
+      ["login", session.service.url, "--user", "admin"],
+      [["Password: ", "\u0004"]],
+    );
+    assert.equal(ended.code, 1, "Ctrl-D");
   });
 
   test("a webhook's key is asked for after the password", async () => {
