@@ -30,7 +30,27 @@ export function describeCommands(program: Command): CompletedCommand[] {
 
 function describeBelow(command: Command, parent: string): CompletedCommand[] {
   const path = parent === "" ? command.name() : `${parent} ${command.name()}`;
+  if (isHelp(command)) return describeHelp(command.parent, path);
   return [describe(command, path), ...command.commands.flatMap((one) => describeBelow(one, path))];
+}
+
+function isHelp(command: Command): boolean {
+  return command.name() === "help";
+}
+
+/** `help`, and what may follow each of its words: the commands below that one. */
+function describeHelp(group: Command | null, path: string): CompletedCommand[] {
+  const below = group?.commands.filter((one) => !isHelp(one)) ?? [];
+  return [
+    {
+      path,
+      words: below.map((one) => one.name()),
+      summaries: Object.fromEntries(below.map((one) => [one.name(), one.description()])),
+      options: [],
+      takesFile: false,
+    },
+    ...below.flatMap((one) => describeHelp(one, `${path} ${one.name()}`)),
+  ];
 }
 
 function describe(command: Command, path: string): CompletedCommand {
@@ -38,7 +58,7 @@ function describe(command: Command, path: string): CompletedCommand {
   const below = command.commands.map((one) => [one.name(), one.description()] as const);
   return {
     path,
-    words: [...below.map(([name]) => name), ...valuesOf(path, command)],
+    words: [...below.map(([name]) => name), ...(VALUES[path]?.() ?? [])],
     summaries: Object.fromEntries(below),
     options: [...optionsOf(command), HELP],
     takesFile: given.some((name) => name === "file" || name === "dir"),
@@ -51,12 +71,6 @@ const HELP: CompletedOption = {
   takes: "none",
   values: [],
 };
-
-/** Of an argument; `help` takes what stands beside it. */
-function valuesOf(path: string, command: Command): readonly string[] {
-  if (command.name() !== "help") return VALUES[path]?.() ?? [];
-  return command.parent?.commands.map((one) => one.name()) ?? [];
-}
 
 /** Arguments whose values the program knows. */
 const VALUES: Readonly<Record<string, () => readonly string[]>> = {

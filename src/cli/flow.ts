@@ -5,7 +5,7 @@ import { CommandError } from "./command-error.ts";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { TEST_REPORTERS } from "../shared/wire/trial.ts";
-import { toPattern, toReporter } from "./input.ts";
+import { toPattern } from "./input.ts";
 import { nameFile } from "./excerpt.ts";
 import { newFlow } from "./flow-new.ts";
 import { runFlow } from "./flow-run.ts";
@@ -74,7 +74,11 @@ export function addFlowCommands(
     .description("Run the tests beside the flows (*.test.ts), and each flow in the sandbox")
     .argument("[dir]", "the folder of the configuration, or of the flows", ".")
     .option("--name <pattern>", "only tests whose names fit this regular expression", toPattern)
-    .option("--reporter <name>", `${TEST_REPORTERS.join(", ")}`, toReporter, "spec" as const)
+    .addOption(
+      new Option("--reporter <name>", "how they are shown")
+        .choices(TEST_REPORTERS)
+        .default("spec" as const),
+    )
     .action(async (dir, options) => (await import("./flow-test.ts")).testFlows(dir, options));
 }
 

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseExact } from "../shared/json-exact.ts";
-import { TEST_REPORTERS, type TestReporter } from "../shared/wire/trial.ts";
 import { CommandError } from "./command-error.ts";
 import { readStandardInput, toText } from "./standard-input.ts";
 
@@ -82,11 +81,4 @@ export function toPattern(text: string): string {
     const { message } = error as Error;
     throw new CommandError(`Found "${text}", expected a regular expression: ${message}`, 2);
   }
-}
-
-/** A reporter of node:test, for commander. */
-export function toReporter(text: string): TestReporter {
-  const reporter = TEST_REPORTERS.find((known) => known === text);
-  if (reporter !== undefined) return reporter;
-  throw new CommandError(`Found "${text}", expected one of ${TEST_REPORTERS.join(", ")}`, 2);
 }

@@ -27,6 +27,10 @@ const ROWS: readonly Row[] = [
   { line: "flowhook restore a-f", offers: ["a-file.yaml"] },
   { line: "flowhook restore two", offers: ["two words.yaml"] },
   { line: "flowhook help web", offers: ["webhook"] },
+  { line: "flowhook help flow re", offers: ["reload"], hides: ["restore"] },
+  { line: "flowhook help flow ", offers: ["list"], hides: ["webhook"] },
+  { line: "flowhook help flow reload ", offers: [], hides: ["list", "webhook"] },
+  { line: "flowhook flow test --reporter ", offers: ["tap", "junit"], hides: ["--name"] },
   {
     line: "flowhook webhook import --conflicts re",
     offers: ["replace", "rename"],

@@ -129,6 +129,8 @@ describe("the command table", { skip: target.skip ?? false, concurrency: 2 }, ()
       assert.deepEqual([unknown.code, unknown.stdout], [2, ""], all(unknown));
       assert.match(unknown.stderr, /unknown command 'nosuch'/);
     }
+    const near = await run("help", "webhok");
+    assert.match(near.stderr, /unknown command 'webhok'\n\(Did you mean webhook\?\)/);
     for (const args of ["help webhook create", "webhook help create"]) {
       const help = await run(...args.split(" "));
       assert.equal(help.code, 0, all(help));
