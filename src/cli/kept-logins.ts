@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { personalFolder, readEnvironment } from "../server/config/environment.ts";
+import { now } from "../shared/clock.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
 import { replaceWhole } from "./whole-file.ts";
@@ -41,22 +42,52 @@ export function readLogins(): KeptLogins {
 }
 
 export function keepLogin(url: string, login: KeptLogin): void {
-  const { logins } = readLogins();
-  writeLogins({ current: url, logins: { ...logins, [url]: login } });
+  changeLogins(({ logins }) => ({ current: url, logins: { ...logins, [url]: login } }));
 }
 
 export function forgetLogin(url: string): void {
-  const { current, logins } = readLogins();
-  const { [url]: _forgotten, ...others } = logins;
-  writeLogins({ current: current === url ? null : current, logins: others });
+  changeLogins(({ current, logins }) => {
+    const { [url]: _forgotten, ...others } = logins;
+    return { current: current === url ? null : current, logins: others };
+  });
 }
 
-/** Readable by its owner only. */
-function writeLogins(kept: KeptLogins): void {
+/** Readable by its owner only. Of two logins at once none is lost. */
+function changeLogins(change: (kept: KeptLogins) => KeptLogins): void {
   try {
     makeFolder(personalFolder(readEnvironment()), 0o700);
+    using _turn = takeTurn(`${loginsFile()}.lock`);
+    const kept = change(readLogins());
     replaceWhole(loginsFile(), `${JSON.stringify(kept, null, 2)}\n`, 0o600);
   } catch (error) {
+    if (error instanceof CommandError) throw error;
     throw new CommandError(`Cannot keep the login: ${(error as Error).message}`);
+  }
+}
+
+/** A change takes a millisecond: a turn that is this old, in milliseconds, is of a command that was killed. */
+const LEFT_MS = 2000;
+
+const AGAIN_MS = 10;
+
+function takeTurn(path: string): Disposable {
+  const asleep = new Int32Array(new SharedArrayBuffer(4));
+  while (!takeFile(path)) {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) continue;
+    if (Math.abs(now() - stats.mtimeMs) > LEFT_MS) rmSync(path, { force: true });
+    else Atomics.wait(asleep, 0, 0, AGAIN_MS);
+  }
+  return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
+}
+
+/** @returns false where another command has it */
+function takeFile(path: string): boolean {
+  try {
+    closeSync(openSync(path, "wx"));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
   }
 }
