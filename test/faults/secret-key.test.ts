@@ -57,6 +57,7 @@ describe("12: secrets without their key", () => {
     assert.equal(failed.status, "ENDED_ERROR");
     const says = 'Cannot read secret "S1": it was encrypted with another key. Put secret.key back';
     assert.ok(failed.message.endsWith(says), failed.message);
+    assert.equal(failed.message.split("Cannot read secret").length, 2, "said once");
     assert.doesNotMatch(service.logs(), /Unsupported state/);
 
     await service.api("PATCH", "/secret/S2", { value: "set anew" });

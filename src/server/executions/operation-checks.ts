@@ -85,5 +85,7 @@ export function refuseOperation(
   error: unknown,
 ): OperationAnswer {
   const reason = error instanceof Error ? error.message : String(error);
-  return { ok: false, message: `Cannot ${ACTS[operation]} "${name}": ${reason}` };
+  const what = `Cannot ${ACTS[operation]} "${name}": `;
+  // A secret that cannot be opened says that itself.
+  return { ok: false, message: reason.startsWith(what) ? reason : what + reason };
 }

@@ -1,3 +1,4 @@
+import { describeWaiting } from "../../shared/busy.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { LimitedWebhook } from "./webhook-queue.ts";
@@ -34,10 +35,10 @@ export class QueueRoom {
 
   #requirePlace(flow: string): void {
     const queued = this.#scheduler.queued + this.#queues.held;
-    if (queued >= this.#maxQueued) throw refuse(`${queued} executions wait already`);
+    if (queued >= this.#maxQueued) throw refuse(describeWaiting(queued, "", ""));
     const own = this.queuedOf(flow);
     if (own >= Math.max(1, Math.floor(this.#maxQueued / 2)))
-      throw refuse(`${own} executions of this flow wait already, half of the queue`);
+      throw refuse(describeWaiting(own, " of this flow", ", half of the queue"));
   }
 }
 

@@ -1,4 +1,5 @@
 import type { WebhookLimits } from "../../shared/contract/webhook-limits.ts";
+import { describeUnended, describeWaiting } from "../../shared/busy.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { Run } from "../workers/worker.ts";
 import type { LimitedBegin } from "../store/ledger-record.ts";
@@ -122,15 +123,12 @@ export class WebhookQueue<Execution extends QueuedExecution> {
     const { max_concurrent, when_busy, max_queued } = this.#limits;
     const unended = this.#running.size + this.#pending.size;
     if (when_busy === "refuse" && max_concurrent !== null && unended >= max_concurrent)
-      throw refuseBusy(
-        `${unended} executions of this webhook have not ended, as many as may be at once`,
-        meanMs,
-      );
+      throw refuseBusy(describeUnended(unended), meanMs);
     if (max_queued === null || (isFree && this.isFree)) return;
     const waiting = when_busy === "replace" ? 0 : this.#pending.size;
     if (waiting >= max_queued)
       throw refuseBusy(
-        `${waiting} executions of this webhook wait already, as many as may wait`,
+        describeWaiting(waiting, " of this webhook", ", as many as may wait"),
         meanMs,
       );
   }

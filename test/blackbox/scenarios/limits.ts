@@ -312,6 +312,7 @@ const CONCURRENCY: StoryRow[] = [
       await gates.arrived("busy");
       const refused = await call(service, "refusing", `?${gates.query("never")}`);
       assertRefused(refused, "webhook_busy");
+      assert.match(refused.text, /1 execution of this webhook has not ended, as many/);
       assert.equal(await countExecutions(service, "refusing"), 1);
       gates.open("busy");
       await endedExecution(service, id);
@@ -327,7 +328,9 @@ const CONCURRENCY: StoryRow[] = [
       const ids = [await started(service, "short", gates.query("s1"))];
       await gates.arrived("s1");
       ids.push(await started(service, "short", gates.query("s2")));
-      assertRefused(await call(service, "short", `?${gates.query("s3")}`), "webhook_busy");
+      const refused = await call(service, "short", `?${gates.query("s3")}`);
+      assertRefused(refused, "webhook_busy");
+      assert.match(refused.text, /1 execution of this webhook waits already, as many/);
       gates.open("s1");
       await gates.arrived("s2");
       gates.open("s2");

@@ -1,4 +1,5 @@
 import type { Client } from "pg";
+import { describeUnended, describeWaiting } from "../../../shared/busy.ts";
 import type { WebhookLimits } from "../../../shared/contract/webhook-limits.ts";
 import { requireKey } from "../execution-key.ts";
 import { toReplacedMessage, type BeginRecord, type LedgerEntry } from "../ledger-record.ts";
@@ -180,10 +181,10 @@ interface Counts {
 function toBusy(limits: WebhookLimits, { unended, waiting }: Counts): UnitError | null {
   const { when_busy, max_concurrent, max_queued } = limits;
   if (when_busy === "refuse" && unended >= (max_concurrent ?? Infinity))
-    return busy(`${unended} executions of this webhook have not ended, as many as may be at once`);
+    return busy(describeUnended(unended));
   const queued = when_busy === "replace" ? 0 : waiting;
   if (max_queued === null || queued < max_queued) return null;
-  return busy(`${queued} executions of this webhook wait already, as many as may wait`);
+  return busy(describeWaiting(queued, " of this webhook", ", as many as may wait"));
 }
 
 function busy(message: string): UnitError {
