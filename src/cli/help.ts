@@ -5,6 +5,11 @@ import { nearestWord } from "../shared/nearest.ts";
 export function addHelp(group: Command): void {
   group
     .helpCommand(false)
+    .addHelpText("before", ({ command }) => {
+      const [name = "-"] = command.args;
+      if (!name.startsWith("-")) findCommand(command, [name]);
+      return "";
+    })
     .command("help")
     .description("Print the usage of a command")
     .argument("[command...]")

@@ -3,7 +3,16 @@ import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook
 import { printFields } from "./table.ts";
 
 /** Said in other words, or of no use to people. */
-const OTHERWISE = ["id", "name", "is_enabled", "is_productive", "require_login", "flow", "role"];
+const OTHERWISE = [
+  "id",
+  "name",
+  "is_enabled",
+  "is_productive",
+  "require_login",
+  "flow",
+  "role",
+  "call_mode",
+];
 
 /** All that a webhook has, for people; what is null is left out. */
 export function printMembers(webhook: Webhook): void {
@@ -15,8 +24,16 @@ export function printMembers(webhook: Webhook): void {
     typeof value === "object" && value !== null ? JSON.stringify(value) : value;
   const shown = rest.filter(([, value]) => !isEmpty(value));
   process.stdout.write("\n");
-  printFields(Object.fromEntries(shown.map(([member, value]) => [member, toText(value)])));
+  const members = Object.fromEntries(shown.map(([member, value]) => [member, toText(value)]));
+  printFields({ "calls get": ANSWERS[webhook.call_mode], ...members });
 }
+
+/** What a call gets that does not say it itself: by two members, and the configuration. */
+const ANSWERS: Readonly<Record<Webhook["call_mode"], string>> = {
+  async: "the execution's id",
+  redirect: "redirects to the result",
+  hold: "the result",
+};
 
 function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;

@@ -124,7 +124,8 @@ describe("the command table", { skip: target.skip ?? false, concurrency: 2 }, ()
   });
 
   test("help of what is no command names it", async () => {
-    for (const args of ["help nosuch", "help webhook nosuch", "webhook help nosuch"]) {
+    const asked = ["help nosuch", "help webhook nosuch", "webhook help nosuch"];
+    for (const args of [...asked, "nosuch --help", "webhook nosuch --help"]) {
       const unknown = await run(...args.split(" "));
       assert.deepEqual([unknown.code, unknown.stdout], [2, ""], all(unknown));
       assert.match(unknown.stderr, /unknown command 'nosuch'/);

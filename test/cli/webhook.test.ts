@@ -101,6 +101,8 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     const difference = 'default_mode: "sync" -> "async"\nasync_status: 201 -> 202\n';
     assert.equal(await succeed(["set", "full", "members.yaml", "--dry-run"]), difference);
     assert.match(await succeed(["show", "full"]), /^default_mode +sync$/m);
+    assert.match(await succeed(["show", "full"]), /^calls get +the result$/m);
+    assert.doesNotMatch(await succeed(["show", "full"]), /^call_mode/m);
     assert.equal(await succeed(["set", "full", "members.yaml"]), difference);
     assert.match(await succeed(["show", "full"]), /^default_mode +async$/m);
     assert.equal(await succeed(["set", "full", "members.yaml"]), "Nothing differs\n");
