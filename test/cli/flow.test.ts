@@ -124,25 +124,26 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
   });
 
   test("new: a file that runs at once, and never another one in its place", async () => {
-    const cwd = session.folder;
-    const finished = await session.run(["flow", "new", "billing.invoice"]);
+    await using place = await openWorkplace();
+    const finished = await place.run(["flow", "new", "billing.invoice"]);
     assert.equal(finished.code, 0, all(finished));
-    const file = join(cwd, "plugins/billing/invoice.ts");
+    const file = join(place.folder, "plugins/billing/invoice.ts");
     assert.match(readFileSync(file, "utf8"), /defineFlow/);
     assert.match(finished.stdout, /flowhook flow run billing\.invoice\n.*: flowhook dev\n/);
-    const again = await session.run(["flow", "new", "billing.invoice"]);
+    const again = await place.run(["flow", "new", "billing.invoice"]);
     assert.equal(again.code, 1);
     assert.match(again.stderr, /billing\/invoice\.ts/);
-    const checked = await session.run(["check"]);
+    const checked = await place.run(["check"]);
     assert.match(checked.stdout, /^billing\.invoice +ready$/m);
-    const spaced = await session.run(["flow", "new", "the bill"]);
+    const spaced = await place.run(["flow", "new", "the bill"]);
     assert.match(spaced.stdout, /flowhook webhook create --flow 'the bill' 'the bill'\n/);
   });
 
   test("new: a test of a name with quotes parses", async () => {
-    const finished = await session.run(["flow", "new", 'q"x', "--test"]);
+    await using place = await openWorkplace();
+    const finished = await place.run(["flow", "new", 'q"x', "--test"]);
     assert.equal(finished.code, 0, all(finished));
-    const text = readFileSync(join(session.folder, 'plugins/q"x.test.ts'), "utf8");
+    const text = readFileSync(join(place.folder, 'plugins/q"x.test.ts'), "utf8");
     assert.ok(text.includes(String.raw`import flow from "./q\"x.ts";`), text);
   });
 
