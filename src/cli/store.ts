@@ -8,5 +8,6 @@ export function openStoreOf(loaded: Loaded): Promise<Store> {
   return openStore(loaded.config, openDataOf(loaded), {
     isBeside: true,
     tell: (line) => process.stderr.write(`${line}\n`),
+    warn: (line) => process.stderr.write(`${line}\n`),
   });
 }

@@ -29,6 +29,8 @@ export interface StoreOptions {
   readonly stopping?: AbortSignal;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
+  /** Of SQLite. Takes a line of what was found and somebody should know. */
+  readonly warn?: (line: string) => void;
 }
 
 /** The store that DATABASE_URL names. @throws StartError @throws ConfigError */

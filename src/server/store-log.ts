@@ -5,6 +5,7 @@ import type { StoreOptions } from "./open-store.ts";
 export function logStore(log: Log): StoreOptions {
   return {
     tell: (line) => log.info(line),
+    warn: (line) => log.warn(line),
     onRoom: (error) =>
       error === null
         ? log.info("Calls are taken again: the ledger can be written")

@@ -14,6 +14,7 @@ const FILES = {
   data: ["secret.key", "lock.db", "lock.db-journal", "notes.txt"],
   base: [
     "hooks",
+    "hooks-parted",
     "hooks-wal",
     "hooks-ledger-1",
     "hooks-lock",

@@ -10,6 +10,7 @@ import {
   sizeOf,
   type Inspection,
 } from "../../server/store/sqlite/inspection.ts";
+import { arePartedAt, PARTED, PARTED_ACTION } from "../../server/store/sqlite/parted-logs.ts";
 import { describeBytes, reportOn, type Finding } from "./finding.ts";
 
 const database = reportOn("database");
@@ -36,6 +37,8 @@ export async function examineDatabase(
     const message = `There is no database at "${path}" yet: the first start makes it`;
     return { inspection: null, findings: [database.skipped(message)] };
   }
+  if (arePartedAt(fileAt(path)))
+    return { inspection: null, findings: [database.error(`"${path}" ${PARTED}`, PARTED_ACTION)] };
   const reason = reasonToSkip(path, deps);
   if (reason !== null) return { inspection: null, findings: [database.skipped(reason)] };
   try {

@@ -156,7 +156,7 @@ const OWN: readonly string[] = [
 ];
 
 /** What stands beside a database, or a file of its ledger; journals are those of a kill. */
-const ENDS = ["", "-wal", "-shm", "-journal", "-lock", "-lock-journal"];
+const ENDS = ["", "-wal", "-shm", "-journal", "-lock", "-lock-journal", "-parted"];
 
 /** What is there of it. */
 export function listOwn({ config }: Pick<Given, "config">): string[] {

@@ -11,6 +11,7 @@ import {
   openSync,
   renameSync,
   rmSync,
+  statSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -20,7 +21,6 @@ import { now } from "../../../shared/clock.ts";
 import { Applier } from "./applier.ts";
 import { isDamage } from "./error.ts";
 import { fileAt } from "./file-place.ts";
-import { moveLedger } from "./ledger-file.ts";
 import { unbroken } from "./ledger-reader.ts";
 import { LedgerError, openLeft, readPosition } from "./left-ledger.ts";
 import { apply, listDue } from "../migrate.ts";
@@ -30,6 +30,7 @@ import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
 import { openDatabase, type SqliteFile } from "./connection.ts";
 import { listApplied } from "./damage.ts";
+import { arePartedAt, keepApart, moveLogs, PARTED, PARTED_ACTION } from "./parted-logs.ts";
 import { requireRestorable } from "./restorable.ts";
 
 /** Copies of the database: whole, checked, and in one file without a WAL beside it. */
@@ -51,6 +52,7 @@ export async function backupTo(
 ): Promise<void> {
   // A link counts, wherever it leads.
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw newTaken(path);
+  if (arePartedAt(fileAt(file.path))) throw new Error(`"${file.path}" ${PARTED}. ${PARTED_ACTION}`);
   // Nobody else may read what is in it.
   closeSync(openSync(beside, "wx", 0o600));
   try {
@@ -148,7 +150,8 @@ const CHUNK = 1024 * 1024;
 
 /** As a new file with modes of its own: a backup may be read-only, or open to others. */
 async function copyTo(path: string, backup: string): Promise<void> {
-  rmSync(path, { force: true });
+  // A journal that another one has left would be played back into it.
+  removePartial(path);
   const from = createReadStream(backup, { highWaterMark: CHUNK });
   await pipeline(from, createWriteStream(path, { fd: makeFile(path) }));
 }
@@ -190,10 +193,10 @@ async function setAside(file: Pick<SqliteFile, "path" | "addon">): Promise<strin
   const end = `.before-restore-${now()}`;
   const old = path + end;
   const isThere = existsSync(path);
-  if (isThere) await takeInLogs(file);
-  // The ledger first: it is never taken for that of the database that comes.
-  for (const name of new Set([path, file.path])) moveLedger(name, name + end);
-  for (const log of ["-wal", "-shm"]) if (existsSync(path + log)) renameSync(path + log, old + log);
+  if (arePartedAt(path)) keepApart(path);
+  else if (isThere) await takeInLogs(file);
+  // Before the database: they are never taken for those of the one that comes.
+  for (const name of new Set([path, file.path])) moveLogs(name, name + end);
   if (!isThere) return null;
   nameToo(path, old);
   return old;
@@ -213,6 +216,8 @@ function nameToo(path: string, name: string): void {
  * one that cannot take what its ledger has.
  */
 async function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): Promise<void> {
+  // SQLite would delete the WAL beside an empty one.
+  if (statSync(path).size === 0) return;
   const db = openDatabase(path, addon);
   try {
     await takeInLedger(db, { path, addon });

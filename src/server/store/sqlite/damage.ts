@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { StartError } from "../../../shared/errors.ts";
 import { openDatabase, type SqliteFile } from "./connection.ts";
@@ -16,7 +16,8 @@ const CHECKED_SIZE = 256 * 1024 * 1024;
  * @throws StartError where it is damaged or is none of ours; the file stays as it is
  */
 export function inspectDatabase(file: SqliteFile): string[] {
-  if (!existsSync(file.path)) return [];
+  // SQLite would delete the WAL beside an empty one.
+  if (!existsSync(file.path) || statSync(file.path).size === 0) return [];
   try {
     const db = openDatabase(file.path, file.addon, { readonly: true });
     try {

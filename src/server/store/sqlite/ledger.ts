@@ -176,7 +176,8 @@ export class SqliteLedger implements Ledger {
     this.#room.close();
     clearTimeout(this.#timer);
     await this.#rewinding;
-    if (isApplied) await this.#clear();
+    // Where files were moved or deleted, it may be all that is left.
+    if (isApplied && !this.#isLost) await this.#clear();
     for (const file of this.#files) file.close();
   }
 

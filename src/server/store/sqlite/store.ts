@@ -2,7 +2,6 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { Kysely } from "kysely";
-import { now } from "../../../shared/clock.ts";
 import { StartError } from "../../../shared/errors.ts";
 import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { readFileSizes } from "./file-sizes.ts";
@@ -21,9 +20,10 @@ import { FileDialect } from "./file-dialect.ts";
 import { fileAt } from "./file-place.ts";
 import type { DataLock } from "./lock.ts";
 import { SqliteLedger } from "./ledger.ts";
-import { moveLedger, type Write } from "./ledger-file.ts";
+import type { Write } from "./ledger-file.ts";
 import { takeOverLinked } from "./left-ledger.ts";
 import { OpenFiles } from "./open-files.ts";
+import { arePartedAt, keepApart, listLogs, PartedNote } from "./parted-logs.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "../schema.ts";
 import { openConnection, type Durability, type SqliteFile } from "./connection.ts";
@@ -60,6 +60,8 @@ export interface SqliteOptions {
   readonly stopping?: AbortSignal;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
+  /** Takes a line of what was found and somebody should know. */
+  readonly warn?: (line: string) => void;
 }
 
 /**
@@ -73,11 +75,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const path = fileAt(options.path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
-  const applied = explainOpening(path, () => inspectDatabase(file));
+  const applied = inspectWithLogs(file, options);
   refuseNewer(applied);
-  // A new database has no ledger yet: what lies there is that of one that was taken away.
-  if (applied.length === 0)
-    for (const name of new Set([path, options.path])) moveLedger(name, `${name}.before-${now()}`);
   await using opened = new AsyncDisposableStack();
   const connection = explainOpening(path, () => openConnection(file));
   opened.defer(() => void connection.close());
@@ -89,12 +88,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const reader = opened.use(openReader(thread, file, listMs));
   const writer = opened.use(options.writer ?? startWriter(thread));
   openWriter(writer, file, options);
-  const files = new OpenFiles(options.onLost ?? (() => {}));
-  opened.defer(() => files.close());
+  const { files, note } = watchFiles(path, options.onLost, opened);
   const ledger =
     options.isBeside === true
       ? NO_LEDGER
-      : await recoverLedger({ connection, file, writer, files }, options);
+      : await recoverLedger({ connection, file, writer, files, note }, options);
   opened.defer(() => ledger.close());
   opened.defer(learnKeys(connection));
   const settled = (): Promise<boolean> => ledger.settled();
@@ -128,11 +126,54 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   };
 }
 
+/**
+ * Looks at the file before anything writes to it. What lies beside one that is new, or beside another
+ * one than it belongs to, is kept elsewhere.
+ *
+ * @returns names of the migrations in it
+ */
+function inspectWithLogs(file: SqliteFile, options: SqliteOptions): string[] {
+  if (arePartedAt(file.path)) keepLogs(file.path, options);
+  const applied = explainOpening(file.path, () => inspectDatabase(file));
+  if (applied.length === 0) keepLogs(file.path, options);
+  return applied;
+}
+
+function keepLogs(path: string, { path: link, takeLock, warn }: SqliteOptions): void {
+  const names = [...new Set([path, link])];
+  if (!names.some((name) => arePartedAt(name) || listLogs(name).length > 0)) return;
+  // A command leaves them to a service that runs, which has them open.
+  const lock = takeLock?.();
+  try {
+    for (const kept of names.map(keepApart)) if (kept !== null) warn?.(kept);
+  } finally {
+    lock?.release();
+  }
+}
+
 /** To a command, beside a service, its own error is told. */
 function openWriter(writer: Writer, file: SqliteFile, { onDamage, isBeside }: SqliteOptions): void {
   writer.open(file);
   if (onDamage !== undefined && isBeside !== true)
     writer.onUnsynced = (error) => onDamage(error, true);
+}
+
+/** The last time that it is known where they are is before their connections close. */
+function watchFiles(
+  path: string,
+  onLost: SqliteOptions["onLost"],
+  opened: AsyncDisposableStack,
+): Pick<Opened, "files" | "note"> {
+  const note = new PartedNote(path);
+  const files = new OpenFiles((error) => {
+    note.update();
+    onLost?.(error);
+  });
+  opened.defer(() => {
+    files.close();
+    note.update();
+  });
+  return { files, note };
 }
 
 /** What a unit changes is not kept any longer. */
@@ -168,11 +209,12 @@ interface Opened {
   readonly file: SqliteFile;
   readonly writer: Writer;
   readonly files: OpenFiles;
+  readonly note: PartedNote;
 }
 
 /** @throws StartError where a file of the ledger is damaged; it stays as it is */
 async function recoverLedger(
-  { connection, file, writer, files }: Opened,
+  { connection, file, writer, files, note }: Opened,
   { path: link, write, onRoom, onFailing, onDamage = fail }: SqliteOptions,
 ): Promise<SqliteLedger> {
   try {
@@ -194,6 +236,7 @@ async function recoverLedger(
     });
     await ledger.recover();
     files.watch(file.path, `${file.path}-wal`, ...ledgerPaths(file.path));
+    note.watch();
     return ledger;
   } catch (error) {
     if (!isDamage(error)) throw toOpeningError(file.path, error);
