@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import Database from "better-sqlite3";
 import { backupTo, restoreFrom } from "../../src/server/store/sqlite/backup.ts";
 import { inspectDatabase } from "../../src/server/store/sqlite/damage.ts";
 import { fillOldStore, makeOldStore } from "./old-store.ts";
@@ -43,4 +44,31 @@ test("of two backups to one path the second replaces nothing", async () => {
   assert.deepEqual(inspectDatabase({ ...file, path: backup }), ["0001-first", "0002-key-use"]);
   const names = readdirSync(folder).filter((name) => name.startsWith("twice-backup.db"));
   assert.deepEqual(names, ["twice-backup.db"]);
+});
+
+/** What a process leaves that is killed while it commits: the pages of before, to be put back. */
+function leaveJournal(path: string, journal: string): void {
+  const db = new Database(path);
+  db.pragma("cache_size = 1");
+  db.exec("begin; update execution set flow = flow || '-changed'; delete from execution_log");
+  copyFileSync(`${path}-journal`, journal);
+  db.exec("rollback");
+  db.close();
+}
+
+test("a journal that a killed restore has left changes nothing of the next one", async () => {
+  const file = { path: join(folder, "hot.db"), durability: "full", addon: null } as const;
+  await makeOldStore(file.path, (db) => fillOldStore(db, 500));
+  const [one, other] = [join(folder, "hot-one.db"), join(folder, "hot-other.db")];
+  await backupTo(file, one);
+  copyFileSync(one, other);
+  leaveJournal(one, `${file.path}.restoring-journal`);
+  const db = new Database(other);
+  db.exec("update execution set flow = 'other'");
+  db.close();
+  await restoreFrom(file, other);
+  const restored = new Database(file.path, { readonly: true });
+  const flows = restored.prepare("select distinct flow from execution").pluck().all();
+  restored.close();
+  assert.deepEqual(flows, ["other"]);
 });
