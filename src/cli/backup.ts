@@ -51,7 +51,7 @@ export async function restore(path: string, options: { config?: string }): Promi
   const old = await attempt("restore", async () => {
     const lock = takeLock({ dataDir: config.DATA_DIR, database }, file.addon);
     try {
-      return await restoreFrom(file, source);
+      return await restoreFrom(file, source, (line) => process.stderr.write(`${line}\n`));
     } finally {
       lock.release();
     }

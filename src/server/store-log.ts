@@ -1,5 +1,12 @@
 import type { Log } from "../shared/log.ts";
 import type { StoreOptions } from "./open-store.ts";
+import { isDamage } from "./store/sqlite/error.ts";
+
+const UNWRITABLE =
+  "The database cannot be written: calls are recorded in the ledger as long as it has room";
+const DAMAGED =
+  "The database is damaged: not ready, and calls get 503. Stop the service and restore a backup: " +
+  "flowhook restore FILE";
 
 /** What the log says of the store, each once; one that is lost ends the service. */
 export function logStore(log: Log): StoreOptions {
@@ -24,10 +31,7 @@ export function logStore(log: Log): StoreOptions {
     onFailing: (error) =>
       error === null
         ? log.info("The database can be written again")
-        : log.error(
-            { error: error.message },
-            "The database cannot be written: calls are recorded in the ledger as long as it has room",
-          ),
+        : log.error({ error: error.message }, isDamage(error) ? DAMAGED : UNWRITABLE),
     onAway: (reason) =>
       reason === null
         ? log.info("The database is reached again")

@@ -656,6 +656,46 @@ test("that rows cannot be applied is told once, and that they can be again", asy
   assert.deepEqual(told, ["locked", null]);
 });
 
+/** Fills the first page of a table with noise, also for who has the database open. */
+function spoil(path: string, table: string): void {
+  const db = new Database(path);
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  const pageSize = db.pragma("page_size", { simple: true }) as number;
+  const sql = "select rootpage from sqlite_master where name = ?";
+  const page = db.prepare(sql).pluck().get(table) as number;
+  const descriptor = openSync(path, "r+");
+  writeSync(descriptor, Buffer.alloc(pageSize, 0xa5), 0, pageSize, (page - 1) * pageSize);
+  closeSync(descriptor);
+  db.exec("update ledger set emptied = emptied + 1");
+  db.close();
+}
+
+test("a damaged database takes nothing that a restore would lose, and the restore says what is lost", async () => {
+  const path = pathOf("spoiled.db");
+  const told: (string | null)[] = [];
+  {
+    await using store = await open("spoiled.db", {
+      onFailing: (error) => told.push(error?.message ?? null),
+      onDamage: (error) => told.push(`passed over: ${error.message}`),
+    });
+    await append(store.ledger, begin(newExecutionId()), "1", "applied");
+    await backupTo(toFile(path), pathOf("spoiled-backup.db"));
+    spoil(path, "execution_input");
+    assert.deepEqual([store.ledger.hasRoom, store.ledger.isWritable], [true, true]);
+    await append(store.ledger, begin(newExecutionId()), "1");
+    assert.equal(await store.settled(), false);
+    assert.deepEqual([store.ledger.hasRoom, store.ledger.isWritable], [false, false]);
+    assert.equal(await store.ledger.room(), false);
+  }
+  assert.deepEqual(told, ["database disk image is malformed"]);
+  const lines: string[] = [];
+  await restoreFrom(toFile(path), pathOf("spoiled-backup.db"), (line) => lines.push(line));
+  assert.match(
+    lines.join("\n"),
+    /\(executions: up to 1\)\. It is kept as ".*-ledger-0" and ".*-1"$/,
+  );
+});
+
 /** A disk that has room for half of what holds some text, and then none. */
 function newDisk(): { refused: string | null; readonly write: Write } {
   return {

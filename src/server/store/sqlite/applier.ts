@@ -9,7 +9,7 @@ import {
   requeueExecution,
   runExecution,
 } from "../executions.ts";
-import { isPassingError } from "./error.ts";
+import { isDamage, isPassingError } from "./error.ts";
 import { gatherRecords, type Begun, type Later } from "../gathered-records.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
 import type { LedgerRow } from "./ledger-row.ts";
@@ -47,7 +47,7 @@ export class Applier {
    * Applies the first of some rows: as many as one transaction takes.
    *
    * @param next the rows after a position, in their order
-   * @throws {Error} of SQLite, where the store cannot be written now: nothing was applied
+   * @throws {Error} of SQLite, where the store cannot be written now, or is damaged: nothing was applied
    */
   apply(next: (position: number) => Iterable<LedgerRow>): Applied {
     const { position } = this;
@@ -81,7 +81,7 @@ export class Applier {
         .immediate();
       return [];
     } catch (error) {
-      if (isPassingError(error)) throw error;
+      if (isOfStore(error)) throw error;
       return this.#applyAlone(entries, position);
     }
   }
@@ -95,7 +95,7 @@ export class Applier {
           try {
             for (const unit of toUnits([entry])) attempt(unit);
           } catch (error) {
-            if (isPassingError(error)) throw error;
+            if (isOfStore(error)) throw error;
             skipped.push(`${entry.record.kind}: ${String(error)}`);
           }
         this.#savePosition.run(position);
@@ -119,6 +119,11 @@ export class Applier {
     this.#prepared.set(sql, prepared);
     return prepared;
   }
+}
+
+/** Whether no record is the reason: nothing is passed over for it. */
+function isOfStore(error: unknown): boolean {
+  return isPassingError(error) || isDamage(error);
 }
 
 /** After a power cut rows may be there without those before them, of which nobody was told. */

@@ -18,11 +18,12 @@ import { pipeline } from "node:stream/promises";
 import type { Database } from "better-sqlite3";
 import { Kysely } from "kysely";
 import { now } from "../../../shared/clock.ts";
+import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
 import { isDamage } from "./error.ts";
 import { fileAt } from "./file-place.ts";
 import { unbroken } from "./ledger-reader.ts";
-import { LedgerError, openLeft, readPosition } from "./left-ledger.ts";
+import { countBegun, LedgerError, openLeft, readPosition } from "./left-ledger.ts";
 import { apply, listDue } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { FileDialect } from "./file-dialect.ts";
@@ -103,12 +104,17 @@ export function removePartial(beside: string): void {
  * lock. What had not ended when the backup was made is not run again, and every login has ended:
  * neither is known to be wanted still.
  *
+ * @param tell takes a line of what neither database has
  * @returns the path of the replaced database, beside the new one; null where there was none
  * @throws Error or StartError where the backup is damaged, none of this product, of a newer
  *   version, holds what this product never makes, or lacks what lies beside it; the database stays
  *   as it was
  */
-export async function restoreFrom(file: SqliteFile, backup: string): Promise<string | null> {
+export async function restoreFrom(
+  file: SqliteFile,
+  backup: string,
+  tell: (line: string) => void = () => {},
+): Promise<string | null> {
   const applied = requireRestorable(file, backup);
   const beside = restoringOf(file);
   const path = fileAt(file.path);
@@ -117,7 +123,7 @@ export async function restoreFrom(file: SqliteFile, backup: string): Promise<str
     await copyTo(beside, backup);
     await inspectSchema(beside, applied, file.addon);
     await settle(beside, file.addon, endWhatWasOpen);
-    const old = await setAside(file);
+    const old = await setAside(file, tell);
     renameSync(beside, path);
     sync(dirname(path));
     return old;
@@ -188,13 +194,23 @@ function endWhatWasOpen(db: Database): void {
  * The database under another name, with what its WAL and its ledger held. It keeps its own until
  * the new one takes that: without a database the next start would begin with an empty one.
  */
-async function setAside(file: Pick<SqliteFile, "path" | "addon">): Promise<string | null> {
+async function setAside(
+  file: Pick<SqliteFile, "path" | "addon">,
+  tell: (line: string) => void,
+): Promise<string | null> {
   const path = fileAt(file.path);
   const end = `.before-restore-${now()}`;
   const old = path + end;
   const isThere = existsSync(path);
   if (arePartedAt(path)) keepApart(path);
-  else if (isThere) await takeInLogs(file);
+  else if (isThere) {
+    const begun = await takeInLogs(file);
+    if (begun > 0)
+      tell(
+        `The ledger of the database that was there has what no database has (executions: up to ` +
+          `${begun}). It is kept as "${ledgerPaths(old).join('" and "')}"`,
+      );
+  }
   // Before the database: they are never taken for those of the one that comes.
   for (const name of new Set([path, file.path])) moveLogs(name, name + end);
   if (!isThere) return null;
@@ -214,16 +230,20 @@ function nameToo(path: string, name: string): void {
 /**
  * A damaged database is a reason to restore: it is kept as it is, with its WAL and its ledger. So is
  * one that cannot take what its ledger has.
+ *
+ * @returns how many executions stay in the ledger alone, at most
  */
-async function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): Promise<void> {
+async function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): Promise<number> {
   // SQLite would delete the WAL beside an empty one.
-  if (statSync(path).size === 0) return;
+  if (statSync(path).size === 0) return 0;
   const db = openDatabase(path, addon);
   try {
     await takeInLedger(db, { path, addon });
     db.pragma("wal_checkpoint(TRUNCATE)");
+    return 0;
   } catch (error) {
     if (!isDamage(error) && !(error instanceof LedgerError)) throw error;
+    return countBegun(db, { path, addon });
   } finally {
     db.close();
   }

@@ -1,4 +1,5 @@
 import { StoreError } from "../store-error.ts";
+import { isDamage } from "./error.ts";
 import type { Applied } from "./thread-protocol.ts";
 
 /** A row of the ledger that is on disk, and has no rows in the store's tables yet. */
@@ -38,6 +39,8 @@ export class Backlog<Row extends BacklogRow> {
   #isApplying = false;
   /** The store could not be written when it was tried last. */
   #isFailing = false;
+  /** Its file is damaged: what is recorded may never be in it. */
+  #isDamaged = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
   /** New executions that wait for room. */
@@ -51,7 +54,7 @@ export class Backlog<Row extends BacklogRow> {
 
   /** Whether new executions may be recorded now. */
   get hasRoom(): boolean {
-    return this.#length < MOST_LENGTH;
+    return this.#length < MOST_LENGTH && !this.#isDamaged;
   }
 
   /** Whether new executions are refused: there is no room, and the store cannot be written. */
@@ -148,9 +151,10 @@ export class Backlog<Row extends BacklogRow> {
 
   /** Told once, however often it is tried. */
   #setFailing(error: Error | null): void {
-    const isFailing = error !== null;
-    if (this.#isFailing === isFailing || this.#isClosed) return;
-    this.#isFailing = isFailing;
+    const [isFailing, isDamaged] = [error !== null, error !== null && isDamage(error)];
+    const isKnown = this.#isFailing === isFailing && this.#isDamaged === isDamaged;
+    if (isKnown || this.#isClosed) return;
+    [this.#isFailing, this.#isDamaged] = [isFailing, isDamaged];
     this.#options.onFailing(error);
   }
 

@@ -4,9 +4,11 @@ import { now } from "../../../shared/clock.ts";
 import { StartError } from "../../../shared/errors.ts";
 import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
+import type { LedgerEntry } from "../ledger-record.ts";
 import { syncTables } from "./applied-ledger.ts";
 import type { SqliteFile } from "./connection.ts";
 import { readEarlier } from "./earlier-ledger.ts";
+import { fileAt } from "./file-place.ts";
 import { moveLedger } from "./ledger-file.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import type { LedgerRow } from "./ledger-row.ts";
@@ -62,6 +64,28 @@ export function openLeft(
       `"${ledgerPaths(link)[0]}", each with executions that the database lacks. It was opened by ` +
       `both names. Keep the files of one of them elsewhere, and start again`,
   );
+}
+
+/** Executions that are in the ledger and not in the tables, at most: damaged ones may not tell. */
+export function countBegun(db: Database, { path, addon }: Pick<SqliteFile, "path" | "addon">) {
+  try {
+    using left = new LeftLedger({ path: fileAt(path), addon });
+    const rows = left.read(positionOr(db, 0));
+    return rows.reduce((sum, row) => sum + row.entries.filter(isBegin).length, 0);
+  } catch {
+    // Nor can the ledger be read.
+    return 0;
+  }
+}
+
+const isBegin = ({ record }: LedgerEntry): boolean => record.kind === "begin";
+
+function positionOr(db: Database, other: number): number {
+  try {
+    return readPosition(db) ?? other;
+  } catch {
+    return other;
+  }
 }
 
 /** Number of the last row that the tables have; null: they are of a release without a ledger. */
