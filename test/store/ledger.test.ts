@@ -569,6 +569,41 @@ test("what an earlier start has left in the ledger is applied before anything el
   assert.ok(newExecutionId() > id, "ids go on after the last");
 });
 
+test("a damaged row of the ledger is told, and those behind it are applied", async () => {
+  const name = "flipped.db";
+  const ids = Array.from({ length: 5 }, () => newExecutionId());
+  {
+    await using _ = await open(name);
+    await using stack = new AsyncDisposableStack();
+    const ledger = openLedger(name, { apply: () => Promise.reject(new StoreError(LOCKED)) });
+    stack.defer(() => ledger.close());
+    for (const id of ids) await append(ledger, begin(id), `"${id} ${"x".repeat(300_000)}"`);
+    for (const path of [pathOf(name), `${pathOf(name)}-wal`, ...ledgerPaths(pathOf(name))])
+      copyFileSync(path, path.replace(name, `killed-${name}`));
+  }
+  const path = pathOf(`killed-${name}`);
+  const [file] = ledgerPaths(path);
+  const bytes = readFileSync(file);
+  for (const damaged of [0, 2]) {
+    const copy = Buffer.from(bytes);
+    copy.writeUInt8(0, copy.indexOf(`"${ids[damaged]} `) + 50);
+    writeFileSync(file, copy);
+    const expected = new RegExp(`: rows ${damaged + 1} to ${damaged + 1} of the ledger are not`);
+    await assert.rejects(backupTo(toFile(path), `${path}.backup`), { message: expected });
+  }
+  const told: string[] = [];
+  await using store = await open(`killed-${name}`, {
+    onDamage: ({ message }, isLost) => told.push(`${message} ${isLost}`),
+  });
+  assert.deepEqual(told, ["rows 3 to 3 of the ledger are not there, or damaged false"]);
+  const found = await Promise.all(ids.map((id) => findExecution(store, id)));
+  assert.deepEqual(
+    found.map((one) => one?.status),
+    ["PENDING", "PENDING", undefined, "PENDING", "PENDING"],
+  );
+  await append(store.ledger, begin(newExecutionId()), "1", "applied");
+});
+
 test("a database that is new does not take the ledger of one that was taken away", async () => {
   const id = await leaveLedger("away.db");
   for (const ending of ["", "-wal", "-shm"])

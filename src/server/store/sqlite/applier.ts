@@ -130,7 +130,8 @@ function isOfStore(error: unknown): boolean {
 function listGaps(position: number, rows: readonly LedgerRow[]): string[] {
   return rows.flatMap(({ seq }, at) => {
     const before = rows[at - 1]?.seq ?? position;
-    return seq === before + 1 ? [] : `rows ${before + 1} to ${seq - 1} are not in the ledger`;
+    if (seq === before + 1) return [];
+    return `rows ${before + 1} to ${seq - 1} of the ledger are not there, or damaged`;
   });
 }
 

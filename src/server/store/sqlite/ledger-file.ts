@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
-import { BEGINNING, scanRows } from "./ledger-reader.ts";
+import { BEGINNING, scanAll } from "./ledger-reader.ts";
 import { MAGIC, RowEncoder } from "./ledger-row.ts";
 
 /** Gives the ledger of a database to another name of it; of an earlier release too. */
@@ -51,7 +51,7 @@ export class LedgerFile {
     this.descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     if (fstatSync(this.descriptor).size < MAGIC.length) this.#begin();
     this.#size = fstatSync(this.descriptor).size;
-    for (const { next } of scanRows(this.descriptor, BEGINNING)) {
+    for (const { next } of scanAll(this.descriptor, BEGINNING, Infinity)) {
       this.#end = next.at;
       if (next.last !== null)
         [this.#last, this.#generation] = [next.last.seq, next.last.generation];

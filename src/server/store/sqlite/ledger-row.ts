@@ -21,6 +21,8 @@ export const MAGIC = Buffer.from("flowhook ledger\n");
 
 /** Of a row, before its heads; bytes. */
 export const FIXED_SIZE = 28;
+/** Of the generation in a row. */
+export const GENERATION_AT = 20;
 
 /** What was written in one turn of the event loop. */
 export interface LedgerRow {
@@ -29,6 +31,8 @@ export interface LedgerRow {
   /** Bytes that it takes. */
   readonly size: number;
   readonly entries: readonly LedgerEntry[];
+  /** Rows of its file before it are damaged. */
+  readonly isBehindDamage?: boolean;
 }
 
 /** A row as it lies in a file. */
@@ -49,7 +53,7 @@ export class RowBytes {
   }
 
   get generation(): bigint {
-    return this.#bytes.readBigUInt64LE(20);
+    return this.#bytes.readBigUInt64LE(GENERATION_AT);
   }
 
   /** Whether all of it is there as it was written. */
@@ -99,7 +103,7 @@ export class RowEncoder {
     bytes.writeUInt32LE(headsSize, 4);
     bytes.writeUInt32LE(texts, 8);
     bytes.writeDoubleLE(seq, 12);
-    bytes.writeBigUInt64LE(generation, 20);
+    bytes.writeBigUInt64LE(generation, GENERATION_AT);
     let at = FIXED_SIZE + bytes.write(heads, FIXED_SIZE);
     for (const { text } of entries) if (text !== null) at += bytes.write(text, at);
     bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
