@@ -11,6 +11,8 @@ import type { Store } from "./store/store.ts";
 export interface StoreOptions {
   /** Of SQLite, where its thread was started before. */
   readonly writer?: Writer;
+  /** Of SQLite: files that keep other services out, as long as they are there. */
+  readonly locks?: readonly string[];
   /** The service may have it open too. */
   readonly isBeside?: boolean;
   /** Something is wrong with it. @param isLost nothing can be written any more */

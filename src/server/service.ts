@@ -79,6 +79,8 @@ export interface ServiceOptions {
 /** What start.ts has begun with before this is loaded. */
 export interface Begun {
   readonly runtime: Runtime;
+  /** Files of the lock of its data. */
+  readonly locks: readonly string[];
   /** Of a store in SQLite. */
   readonly writer: Writer | null;
   readonly runners: Supervisor;
@@ -208,13 +210,14 @@ interface Told {
 
 function openStoreOf(
   { config, stopping = NEVER }: ServiceOptions,
-  { runtime, writer }: Begun,
+  { runtime, locks, writer }: Begun,
   told: Told,
 ): Promise<Store> {
   const { log, reportInterrupted } = told;
   return openStore(config, runtime, {
     reportInterrupted,
     stopping,
+    locks,
     ...(writer !== null && { writer }),
     ...logStore(log),
   });

@@ -26,5 +26,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const stripper = new Stripper();
   stripper.prepare(config.PLUGINS_DIR);
   const { openService } = await import("./service.ts");
-  return openService(options, { runtime, writer, runners, stripper, opened: opened.move() });
+  const begun = { runtime, locks: lock.paths, writer, runners, stripper };
+  return openService(options, { ...begun, opened: opened.move() });
 }

@@ -15,6 +15,8 @@ export interface LedgerOptions {
   onDamage(error: Error, isLost: boolean): void;
   /** Whether its files are not where they were: what has begun is written on, and nothing begins. */
   isLost?(): boolean;
+  /** Whether another process may write its files: nothing at all is written. */
+  isUnlocked?(): boolean;
   /** @param error why no row can be written from now on; null: rows can be written again */
   onRoom?(error: Error | null): void;
   /** @param error why the tables lack what is recorded from now on; null: they get it again */

@@ -198,6 +198,7 @@ export class SqliteLedger implements Ledger {
   }
 
   #write(entries: readonly Waiting[]): StoreError | null {
+    if (this.#options.isUnlocked?.()) return newUnavailable("The lock of the ledger is gone");
     const file = this.#current;
     const seq = this.next;
     let length: number;
@@ -267,7 +268,7 @@ export class SqliteLedger implements Ledger {
       for (const one of events) if (one.applied) this.#tell(() => one.applied?.());
     const isOver = (file: LedgerFile) => file !== this.#current && file.last <= applied;
     const over = this.#files.filter((file) => file.length > 0 && isOver(file));
-    if (over.length === 0 || this.#rewinding !== null) return;
+    if (over.length === 0 || this.#rewinding !== null || this.#isLost) return;
     this.#rewinding = this.#rewind(over)
       .catch((error: Error) => this.#options.onDamage(error, false))
       .finally(() => (this.#rewinding = null));

@@ -9,6 +9,8 @@ import { resolveLinks } from "./file-place.ts";
 
 /** Holds what a service has for one process; the operating system gives it up when the process ends. */
 export interface DataLock {
+  /** Files whose lock it is: without one of them another process gets it too. */
+  readonly paths: readonly string[];
   release(): void;
 }
 
@@ -56,8 +58,9 @@ export function takeLock({ dataDir, database }: Locked, addon: string | null): D
     for (const db of held) db.close();
   };
   try {
-    for (const file of locksOf(dataDir, database)) held.push(takeFile(file, addon));
-    return { release };
+    const files = locksOf(dataDir, database);
+    for (const file of files) held.push(takeFile(file, addon));
+    return { paths: files.map(({ path }) => path), release };
   } catch (error) {
     release();
     throw error;

@@ -10,10 +10,12 @@ const INTERVAL_MS = 1000;
  */
 export class OpenFiles {
   readonly #known = new Map<string, string>();
+  readonly #locks = new Map<string, string>();
   readonly #onChange: (error: StoreError | null) => void;
   #timer: NodeJS.Timeout;
   #isClosed = false;
   #error: StoreError | null = null;
+  #isUnlocked = false;
 
   /** @param onChange is told why they are not to be used from now on; null: they lie there again */
   constructor(onChange: (error: StoreError | null) => void) {
@@ -26,9 +28,19 @@ export class OpenFiles {
     for (const path of paths) this.#known.set(path, identityOf(statSync(path, { bigint: true })));
   }
 
+  /** Whose lock keeps other processes from the files that are watched. */
+  watchLocks(...paths: readonly string[]): void {
+    for (const path of paths) this.#locks.set(path, identityOf(statSync(path, { bigint: true })));
+  }
+
   /** Why nothing may be acknowledged that is written to them; null: they are where they were. */
   get error(): StoreError | null {
     return this.#error;
+  }
+
+  /** Whether only a lock is gone: another process may write the files by now. */
+  get isUnlocked(): boolean {
+    return this.#isUnlocked;
   }
 
   close(): void {
@@ -42,19 +54,21 @@ export class OpenFiles {
   }
 
   async #inspect(): Promise<void> {
-    const lost = await this.#findLost();
+    const file = await findLost(this.#known);
+    const lost = file ?? (await findLost(this.#locks));
     // Who closes the files may remove them.
     if (this.#isClosed) return;
     this.#timer = this.#inspectLater();
+    this.#isUnlocked = lost !== file;
     if ((lost === null) === (this.#error === null)) return;
     this.#error = lost === null ? null : newUnavailable(messageOf(lost));
     this.#onChange(this.#error);
   }
+}
 
-  async #findLost(): Promise<string | null> {
-    for (const [path, identity] of this.#known) if (await isLost(path, identity)) return path;
-    return null;
-  }
+async function findLost(known: ReadonlyMap<string, string>): Promise<string | null> {
+  for (const [path, identity] of known) if (await isLost(path, identity)) return path;
+  return null;
 }
 
 /** What cannot be looked at, for whatever other reason, may well be there. */

@@ -44,6 +44,8 @@ export interface SqliteOptions {
   readonly listMs?: number;
   /** The service may have it open too: the ledger is left to it, and executions are not read. */
   readonly isBeside?: boolean;
+  /** Files that keep other services out, as long as they are there. */
+  readonly locks?: readonly string[];
   /** Keeps it out while the tables are brought up to date. @throws TakenError where it is there */
   readonly takeLock?: () => DataLock;
   /** Writes the ledger's rows, where the file system does not do so itself. */
@@ -215,7 +217,7 @@ interface Opened {
 /** @throws StartError where a file of the ledger is damaged; it stays as it is */
 async function recoverLedger(
   { connection, file, writer, files, note }: Opened,
-  { path: link, write, onRoom, onFailing, onDamage = fail }: SqliteOptions,
+  { path: link, write, locks = [], onRoom, onFailing, onDamage = fail }: SqliteOptions,
 ): Promise<SqliteLedger> {
   try {
     const skipped = [
@@ -229,6 +231,7 @@ async function recoverLedger(
       apply: (through) => writer.apply(through),
       syncTables: () => writer.sync(),
       isLost: () => files.error !== null,
+      isUnlocked: () => files.isUnlocked,
       onDamage,
       ...(onRoom === undefined ? {} : { onRoom }),
       ...(onFailing === undefined ? {} : { onFailing }),
@@ -236,6 +239,7 @@ async function recoverLedger(
     });
     await ledger.recover();
     files.watch(file.path, `${file.path}-wal`, ...ledgerPaths(file.path));
+    files.watchLocks(...locks);
     note.watch();
     return ledger;
   } catch (error) {
