@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { placeOfKey } from "../server/access/data-key.ts";
 import type { Loaded } from "../server/config/load.ts";
 import { databaseFile, showDatabase, type Config } from "../server/config/resolve.ts";
@@ -31,7 +31,7 @@ export async function backup(target: string, options: { config?: string }): Prom
   const copy = resolve(target);
   const partial = partialOf(copy);
   using _cleaning = cleanUpAtSignals(() => removePartial(partial));
-  await attempt("back up", () => backupTo(file, copy, partial));
+  await attempt("back up", dirname(copy), () => backupTo(file, copy, partial));
   process.stdout.write(
     `Backed up to ${target}\n` +
       `Keep ${placeOfKey(config)} in another place: without it the secrets ` +
@@ -46,9 +46,11 @@ export async function restore(path: string, options: { config?: string }): Promi
   const database = requireFile(config, "pg_restore --clean --if-exists");
   const source = resolve(path);
   if (!existsSync(source)) throw new CommandError(`There is no file "${path}"`);
+  if (statSync(source).isDirectory())
+    throw new CommandError(`"${path}" is a folder, expected a backup, which is one file`);
   const file = openFile(loaded, database);
   using _cleaning = cleanUpAtSignals(() => removePartial(restoringOf(file)));
-  const old = await attempt("restore", async () => {
+  const old = await attempt("restore", dirname(database), async () => {
     const lock = takeLock({ dataDir: config.DATA_DIR, database }, file.addon);
     try {
       return await restoreFrom(file, source, (line) => process.stderr.write(`${line}\n`));
@@ -76,10 +78,13 @@ function openFile(loaded: Loaded, path: string): SqliteFile {
   return { path, durability: loaded.config.DURABILITY, addon };
 }
 
-async function attempt<T>(act: string, run: () => Promise<T>): Promise<T> {
+/** @param target the folder that is written to: SQLite does not say which disk is full */
+async function attempt<T>(act: string, target: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw new CommandError(`Cannot ${act}: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const where = code === "SQLITE_FULL" ? `, at "${target}"` : "";
+    throw new CommandError(`Cannot ${act}: ${message}${where}`);
   }
 }

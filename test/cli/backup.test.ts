@@ -18,6 +18,7 @@ import {
   type Service,
 } from "../blackbox/service.ts";
 import { environment, openTarget } from "../blackbox/target.ts";
+import { isMountable, mountDisk, unmountDisk } from "../faults/disk.ts";
 import { all } from "./session.ts";
 
 const target = openTarget();
@@ -131,6 +132,18 @@ describe("backup and restore", { skip: target.skip ?? false }, () => {
     assert.match(nowhere.stderr, /^Cannot back up: /);
   });
 
+  test("a backup to a disk that is full says which", { skip: !isMountable() }, async () => {
+    await using stack = new AsyncDisposableStack();
+    const disk = inFolder("disk");
+    await mkdir(disk);
+    mountDisk(disk, "size=64k");
+    stack.defer(() => unmountDisk(disk));
+    const { code, stderr } = await run(["backup", "disk/two.db"]);
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /^Cannot back up: database or disk is full, at ".*disk"\n$/);
+    assert.deepEqual(await readdir(disk), []);
+  });
+
   test("a restore is refused while the service runs", async () => {
     const finished = await run(["restore", "one.db"]);
     assert.equal(finished.code, 1);
@@ -191,6 +204,8 @@ describe("backup and restore", { skip: target.skip ?? false }, () => {
     }
 
     test("a file that is not there", () => refuse("none.db", /^There is no file "none\.db"\n$/));
+    test("a folder", () =>
+      refuse(".", /^"\." is a folder, expected a backup, which is one file\n$/));
 
     test("an empty file", async () => {
       await writeFile(inFolder("empty.db"), "");

@@ -115,7 +115,12 @@ export function examineSpace({ config }: Loaded): Finding[] {
   const action = "Free some, or lower RETENTION_DAYS or RETENTION_MAX_BYTES";
   const has = `${describeBytes(free)} are free at "${folder}"`;
   if (free < LEAST)
-    return [space.error(`Only ${has}: calls are refused once the disk is full`, action)];
+    return [
+      space.error(
+        `Only ${has}: calls are refused once the disk is full, and a service does not start`,
+        "Free some: RETENTION_DAYS and RETENTION_MAX_BYTES only help a service that runs",
+      ),
+    ];
   if (files > 0 && ffree === 0) return [space.error(`No inodes are free at "${folder}"`, action)];
   if (free < 2 * size)
     return [
