@@ -249,6 +249,27 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     says: /is damaged/,
     action: /flowhook restore FILE/,
   },
+  "a lock of noise": {
+    spoil: (folder) => writeFile(join(folder, "data/lock.db"), "noise, ".repeat(1000)),
+    subject: "database",
+    says: /^Cannot lock the data folder .* Where no service uses it, remove ".*lock\.db"$/,
+    action: /^Look again then$/,
+  },
+  "a ledger of noise": {
+    spoil: (folder) => writeFile(join(folder, "data/flowhook.db-ledger-0"), "noise, ".repeat(1000)),
+    subject: "database",
+    says: /^Cannot read the ledger, ".*-ledger-0" and ".*-ledger-1": file is not a database$/,
+    action: /keep both files elsewhere/,
+  },
+  "a folder in the place of the ledger": {
+    async spoil(folder) {
+      await rm(join(folder, "data/flowhook.db-ledger-1"), { force: true });
+      await mkdir(join(folder, "data/flowhook.db-ledger-1"));
+    },
+    subject: "database",
+    says: /^Cannot read the ledger, ".*-ledger-0" and ".*-ledger-1": /,
+    action: /keep both files elsewhere/,
+  },
   "a database with a trigger": {
     async spoil(folder) {
       change(folder, "create trigger t after insert on audit begin delete from audit; end");
@@ -402,6 +423,22 @@ describe("doctor without a service", { skip: target.skip ?? false }, () => {
       assert.match(found.action ?? "", action);
       assert.deepEqual(contentOf(copy), kept);
     });
+
+  // What runs the source needs such a folder itself.
+  const isSource = target.name === "source";
+  test("no folder for temporary files: a finding of each part", { skip: isSource }, async () => {
+    const { code, findings, text } = await examine(stopped, {
+      TMPDIR: join(stopped, "flowhook.yaml"),
+    });
+    assert.equal(code, 1, text);
+    for (const subject of ["database", "sandbox", "flows"]) {
+      const { state, message, action } = find(findings, subject);
+      assert.equal(state, "error", text);
+      assert.match(message, /^Cannot be looked at: ENOTDIR/);
+      assert.match(action ?? "", /^Look at ".*flowhook\.yaml", .* TMPDIR$/);
+    }
+    assert.equal(find(findings, "folders").state, "ok", text);
+  });
 
   test("in lines for people, with what to do below each", async () => {
     const copy = await copyAs("lines");

@@ -29,6 +29,7 @@ import { ledgerPaths } from "../../src/shared/ledger-paths.ts";
 import { openLog } from "../../src/shared/log.ts";
 import { Journal } from "../../src/server/executions/journal.ts";
 import { backupTo, restoreFrom } from "../../src/server/store/sqlite/backup.ts";
+import { inspectCopy, inspectLedger } from "../../src/server/store/sqlite/inspection.ts";
 import { openSqliteStore, type SqliteOptions } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { connectionsByMonth } from "../../src/server/store/connection-usage.ts";
@@ -591,11 +592,15 @@ test("a damaged row of the ledger is told, and those behind it are applied", asy
     const expected = new RegExp(`: rows ${damaged + 1} to ${damaged + 1} of the ledger are not`);
     await assert.rejects(backupTo(toFile(path), `${path}.backup`), { message: expected });
   }
+  const scratch = mkdtempSync(join(folder, "scratch-"));
+  await inspectCopy(toFile(path), scratch);
+  const lost = ["rows 3 to 3 of the ledger are not there, or damaged"];
+  assert.deepEqual(inspectLedger(toFile(path), scratch), { begun: 4, damage: lost });
   const told: string[] = [];
   await using store = await open(`killed-${name}`, {
     onDamage: ({ message }, isLost) => told.push(`${message} ${isLost}`),
   });
-  assert.deepEqual(told, ["rows 3 to 3 of the ledger are not there, or damaged false"]);
+  assert.deepEqual(told, [`${lost[0]} false`]);
   const found = await Promise.all(ids.map((id) => findExecution(store, id)));
   assert.deepEqual(
     found.map((one) => one?.status),

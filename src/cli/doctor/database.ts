@@ -3,9 +3,11 @@ import { openSecretBox, listUnreadable } from "../../server/access/secret-box.ts
 import { nameOfKey, readDataKey } from "../../server/access/data-key.ts";
 import type { Config } from "../../server/config/resolve.ts";
 import { databaseFile, showDatabase } from "../../server/config/resolve.ts";
+import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { fileAt } from "../../server/store/sqlite/file-place.ts";
 import {
   inspectCopy,
+  inspectLedger,
   inspectLive,
   sizeOf,
   type Inspection,
@@ -45,11 +47,30 @@ export async function examineDatabase(
     const file = { path, addon: deps.addon };
     const looking = deps.isRunning ? inspectLive(file) : inspectCopy(file, deps.scratch);
     const inspection = await looking;
-    return { inspection, findings: judge(inspection, path) };
+    const findings = judge(inspection, path);
+    if (!deps.isRunning) findings.push(...examineLedger(file, deps.scratch));
+    return { inspection, findings };
   } catch (error) {
     const message = `Cannot read the database "${path}": ${(error as Error).message}`;
     const action = "Run this as root, or as the user to whom DATA_DIR belongs";
     return { inspection: null, findings: [database.error(message, action)] };
+  }
+}
+
+/** What the next start finds there; a service that runs has looked at it. */
+function examineLedger(file: { path: string; addon: string | null }, scratch: string): Finding[] {
+  const names = `"${ledgerPaths(fileAt(file.path)).join('" and "')}"`;
+  try {
+    const { begun, damage } = inspectLedger(file, scratch);
+    if (damage.length > 0)
+      return [database.warning(damage.join("; "), "The next start passes over them and says so")];
+    if (begun === 0) return [];
+    return [database.ok(`Its ledger has ${begun} executions for the next start`)];
+  } catch (error) {
+    const message = `Cannot read the ledger, ${names}: ${(error as Error).message}`;
+    const action =
+      "Restore a backup, or keep both files elsewhere, and start without what they hold";
+    return [database.error(message, action)];
   }
 }
 

@@ -6,6 +6,7 @@ import { readDataKey, type DataKey, type KeyPlace } from "../../server/access/da
 import type { Loaded } from "../../server/config/load.ts";
 import { nameOfUser } from "../../server/config/owner.ts";
 import { targetOf } from "../../server/config/unwritable.ts";
+import { StartError } from "../../shared/errors.ts";
 import { isTaken } from "../../server/store/sqlite/lock.ts";
 import { cleanUpAtSignals } from "../clean-up.ts";
 import { examineCertificate } from "./certificate.ts";
@@ -33,14 +34,30 @@ export async function examineAll(loaded: Loaded): Promise<Finding[]> {
   if (closed === null) findings.push(...become(owner), ...examineFolders(loaded));
   else findings.push(folders.skipped(`${closed}: it was looked at as root`));
   findings.push(...examineSpace(loaded), ...examineCertificate(loaded));
-  findings.push(...(await withScratch((scratch) => examineData(loaded, scratch))));
+  findings.push(...(await withScratch("database", (scratch) => examineData(loaded, scratch))));
   if (closed !== null) findings.push(...become(owner));
-  findings.push(...(await withScratch((scratch) => examineSandbox(config, scratch))));
-  findings.push(...(await withScratch((scratch) => examineFlows(config, scratch))));
+  findings.push(...(await withScratch("sandbox", (scratch) => examineSandbox(config, scratch))));
+  findings.push(...(await withScratch("flows", (scratch) => examineFlows(config, scratch))));
   return findings;
 }
 
-async function withScratch(act: (scratch: string) => Promise<Finding[]>): Promise<Finding[]> {
+/** What keeps one part from being looked at is a finding of it, and no end of the others. */
+async function withScratch(
+  subject: Finding["subject"],
+  act: (scratch: string) => Promise<Finding[]>,
+): Promise<Finding[]> {
+  try {
+    return await actWithScratch(act);
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    if (error instanceof StartError) return [reportOn(subject).error(message, "Look again then")];
+    if (code === undefined) throw error;
+    const action = `Look at "${tmpdir()}", where temporary files are, or name another folder with TMPDIR`;
+    return [reportOn(subject).error(`Cannot be looked at: ${message}`, action)];
+  }
+}
+
+async function actWithScratch(act: (scratch: string) => Promise<Finding[]>): Promise<Finding[]> {
   const scratch = mkdtempSync(join(tmpdir(), "flowhook-doctor-"));
   const remove = () => rmSync(scratch, { recursive: true, force: true });
   // A copy of the database may lie there, as large and as secret as that.

@@ -127,7 +127,7 @@ function isOfStore(error: unknown): boolean {
 }
 
 /** After a power cut rows may be there without those before them, of which nobody was told. */
-function listGaps(position: number, rows: readonly LedgerRow[]): string[] {
+export function listGaps(position: number, rows: readonly Pick<LedgerRow, "seq">[]): string[] {
   return rows.flatMap(({ seq }, at) => {
     const before = rows[at - 1]?.seq ?? position;
     if (seq === before + 1) return [];

@@ -1,12 +1,15 @@
 import { copyFileSync, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
+import { ledgerPaths } from "../../../shared/ledger-paths.ts";
+import { listGaps } from "./applier.ts";
 import { isDamage } from "./error.ts";
 import { listDue } from "../migrate.ts";
 import { MIGRATIONS } from "../migrations/migrations.ts";
 import { compareSchema } from "./own-schema.ts";
 import { openDatabase, type SqliteFile } from "./connection.ts";
 import { fileAt } from "./file-place.ts";
+import { countBegun, LeftLedger, readPosition } from "./left-ledger.ts";
 
 /** What a database is like; found without writing to its folder. */
 export interface Inspection {
@@ -42,9 +45,42 @@ export function inspectLive({ path, addon }: Path): Promise<Inspection> {
  * @throws Error where it cannot be read or copied
  */
 export function inspectCopy(file: Path, scratch: string): Promise<Inspection> {
-  const [path, copy] = [fileAt(file.path), join(scratch, "inspected.db")];
+  const [path, copy] = [fileAt(file.path), copyIn(scratch)];
   for (const end of ["", "-wal"]) if (existsSync(path + end)) copyFileSync(path + end, copy + end);
   return inspect(openDatabase(copy, file.addon, { fileMustExist: true }), file.addon);
+}
+
+const copyIn = (scratch: string): string => join(scratch, "inspected.db");
+
+/** What the ledger of a stopped service has that its tables lack. */
+export interface LedgerInspection {
+  /** Executions that the next start puts into them. */
+  readonly begun: number;
+  /** What of it is lost. */
+  readonly damage: readonly string[];
+}
+
+/**
+ * Inspects copies of the ledger, beside the copy of the database.
+ *
+ * @param scratch where inspectCopy has put that
+ * @throws Error where it cannot be read or copied
+ */
+export function inspectLedger({ path, addon }: Path, scratch: string): LedgerInspection {
+  const copy = copyIn(scratch);
+  const copies = ledgerPaths(copy);
+  for (const [at, file] of ledgerPaths(fileAt(path)).entries())
+    for (const end of ["", "-wal"])
+      if (existsSync(file + end)) copyFileSync(file + end, `${copies[at]}${end}`);
+  const db = openDatabase(copy, addon, { fileMustExist: true });
+  try {
+    const position = readPosition(db) ?? 0;
+    using left = new LeftLedger({ path: copy, addon });
+    const seqs = Array.from(left.read(position), ({ seq }) => ({ seq }));
+    return { begun: countBegun(db, { path: copy, addon }), damage: listGaps(position, seqs) };
+  } finally {
+    db.close();
+  }
 }
 
 /** Bytes of a database with its WAL, as far as they are there and can be seen. */

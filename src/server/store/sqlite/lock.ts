@@ -17,19 +17,25 @@ export interface DataLock {
 /** How long a start waits for whoever only asks whether the folder is taken; milliseconds. */
 const ASKED_MS = 100;
 
-/** Whether a process has the data folder; nothing is written there. */
+/**
+ * Whether a process has the data folder; nothing is written there.
+ *
+ * @throws StartError where the lock's file cannot be used
+ */
 export function isTaken(dataDir: string, addon: string | null): boolean {
-  const path = join(dataDir, "lock.db");
-  if (!existsSync(path)) return false;
-  const db = openDatabase(path, addon, { readonly: true, timeout: 0 });
+  const file = folderLock(dataDir);
+  if (!existsSync(file.path)) return false;
   try {
-    db.prepare("select count(*) from sqlite_master").get();
-    return false;
+    const db = openDatabase(file.path, addon, { readonly: true, timeout: 0 });
+    try {
+      db.prepare("select count(*) from sqlite_master").get();
+      return false;
+    } finally {
+      db.close();
+    }
   } catch (error) {
     if ((error as { code?: string }).code === "SQLITE_BUSY") return true;
-    throw error;
-  } finally {
-    db.close();
+    throw toLockError(file, error);
   }
 }
 
@@ -75,25 +81,33 @@ interface LockFile {
 }
 
 function locksOf(dataDir: string, database: string | null): LockFile[] {
-  const path = join(dataDir, "lock.db");
-  const folder = { path, what: `the data folder "${dataDir}"`, key: "DATA_DIR" } as const;
+  const folder = folderLock(dataDir);
   if (database === null) return [folder];
   const what = `the database "${database}"`;
   return [folder, { path: `${resolveLinks(database)}-lock`, what, key: "DATABASE_URL" }];
 }
 
+function folderLock(dataDir: string): LockFile {
+  const path = join(dataDir, "lock.db");
+  return { path, what: `the data folder "${dataDir}"`, key: "DATA_DIR" };
+}
+
 /** @throws StartError */
-function takeFile({ path, what, key }: LockFile, addon: string | null): Database {
+function takeFile(file: LockFile, addon: string | null): Database {
   try {
-    makeMissing(path);
-    return lockFile(path, addon);
+    makeMissing(file.path);
+    return lockFile(file.path, addon);
   } catch (error) {
-    const { code, message } = error as { code?: string; message: string };
-    if (code === "SQLITE_BUSY")
+    const { what, key } = file;
+    if ((error as { code?: string }).code === "SQLITE_BUSY")
       throw new TakenError(`Another service runs on ${what}. Stop it first, or set ${key}`);
-    const advice = isDamage(error) ? `. Where no service uses it, remove "${path}"` : "";
-    throw new StartError(`Cannot lock ${what}: ${message}${advice}`);
+    throw toLockError(file, error);
   }
+}
+
+function toLockError({ path, what }: LockFile, error: unknown): StartError {
+  const advice = isDamage(error) ? `. Where no service uses it, remove "${path}"` : "";
+  return new StartError(`Cannot lock ${what}: ${(error as Error).message}${advice}`);
 }
 
 function lockFile(path: string, addon: string | null): Database {

@@ -243,7 +243,8 @@ async function recoverLedger(
     note.watch();
     return ledger;
   } catch (error) {
-    if (!isDamage(error)) throw toOpeningError(file.path, error);
+    const isFolder = (error as NodeJS.ErrnoException).code === "EISDIR";
+    if (!isDamage(error) && !isFolder) throw toOpeningError(file.path, error);
     // Of the tables, which its records were to be written to.
     if (error instanceof StoreError)
       throw new StartError(
