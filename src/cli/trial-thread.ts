@@ -69,6 +69,7 @@ function toRun(spec: FlowSpec, { job, timeoutMs, log, operate }: ThreadRun): Run
     job,
     abortReason: null,
     link: null,
+    turn: Infinity,
     returned: () => {},
     ended: () => {},
     expired: () => {},

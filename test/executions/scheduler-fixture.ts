@@ -120,8 +120,9 @@ export class Machine {
    * Starts a run of the flow that its id begins with. It has to be prepared.
    *
    * @param flows of those that wait for it
+   * @param turn of a run whose place it takes
    */
-  start(id: string, flows = ""): Run {
+  start(id: string, flows = "", turn = Infinity): Run {
     const spec = this.specOf(id.slice(0, 1));
     const run = {
       id,
@@ -131,6 +132,7 @@ export class Machine {
       job: { id } as Job,
       abortReason: null,
       link: null,
+      turn,
       returned: () => {},
       log: () => {},
       operate: async () => ({ ok: false, message: "" }) as const,

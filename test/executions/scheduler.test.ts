@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { Run } from "../../src/server/workers/worker.ts";
 import { openMachine, type Machine } from "./scheduler-fixture.ts";
 
 /** The scheduler by itself: its threads and its clock are made up, and its workers are the real ones. */
@@ -17,9 +18,22 @@ test("a run that was taken out and is back has its turn before what is younger",
   const [, second] = ["a1", "a2", "a3"].map((id) => machine.start(id));
   assert.ok(second !== undefined && machine.scheduler.withdraw(second));
   machine.start("a4");
-  machine.scheduler.enqueue(second, true);
+  machine.scheduler.enqueue(second);
   await machine.runAll();
   assert.deepEqual(machine.begun, ["a1", "a2", "a3", "a4"]);
+});
+
+test("a run that takes the place of others has their turn, time and again", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  const [, second] = ["a1", "a2", "a3"].map((id) => machine.start(id));
+  let { turn } = second as Run;
+  for (let replaced = second as Run, at = 4; at < 7; at += 1) {
+    machine.scheduler.withdraw(replaced);
+    replaced = machine.start(`a${at}`, "", turn);
+    ({ turn } = replaced);
+  }
+  await machine.runAll();
+  assert.deepEqual(machine.begun, ["a1", "a6", "a3"]);
 });
 
 test("one flow never has more than its share", async () => {

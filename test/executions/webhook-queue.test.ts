@@ -12,11 +12,7 @@ const NONE: ConcurrencyLimits = { max_concurrent: null, when_busy: "queue", max_
 /** A queue, what it has passed on in order, and what of that has not ended. */
 function openQueue(limits: Partial<ConcurrencyLimits>) {
   const passed: Run[] = [];
-  const back: Run[] = [];
-  const queue = new WebhookQueue<ActiveExecution>((run, isBack) => {
-    passed.push(run);
-    if (isBack) back.push(run);
-  });
+  const queue = new WebhookQueue<ActiveExecution>((run) => passed.push(run));
   queue.limit({ ...NONE, ...limits });
   let count = 0;
   function add(): ActiveExecution & { readonly run: Run } {
@@ -30,7 +26,7 @@ function openQueue(limits: Partial<ConcurrencyLimits>) {
     queue.add(execution, run);
     return Object.assign(execution, { run });
   }
-  return { queue, passed, back, add };
+  return { queue, passed, add };
 }
 
 test("runs pass in the order in which they came, never more than may run", () => {
@@ -114,15 +110,14 @@ test("what was not replaced after all has its turn before what came meanwhile", 
   assert.deepEqual(passed, [running.run, waiting.run, next.run]);
 });
 
-test("what was passed and not replaced after all is back before what was passed meanwhile", () => {
-  const { queue, passed, back, add } = openQueue({ when_busy: "replace" });
+test("what was passed and not replaced after all is passed again", () => {
+  const { queue, passed, add } = openQueue({ when_busy: "replace" });
   const waiting = add();
   queue.leave(waiting.run);
   queue.ended(waiting);
   const next = add();
   queue.add(waiting, waiting.run, true);
   assert.deepEqual(passed, [waiting.run, next.run, waiting.run]);
-  assert.deepEqual(back, [waiting.run]);
 });
 
 test("what has come back from a thread waits again", () => {

@@ -41,9 +41,9 @@ function killIfThere(pid: number): void {
   }
 }
 
-async function openGated(limits: object): Promise<TestService> {
+async function openGated(limits: object, threads = 6): Promise<TestService> {
   const service = await openTestService({
-    config: { WORKER_THREADS: 6, FLOW_MAX_CONCURRENT: 5 },
+    config: { WORKER_THREADS: threads, FLOW_MAX_CONCURRENT: Math.min(5, threads) },
     files: { "gated.ts": GATED },
   });
   await service.createWebhook("gated", "gated", { is_productive: true, limits });
@@ -99,6 +99,25 @@ describe("limits and restarts", () => {
       gates.open(name);
     }
     for (const id of waiting) assert.equal((await hasEnded(service, id)).status, "ENDED_SUCCESS");
+  });
+
+  test("the newest begins where the one that it replaces would have, however often that is", async () => {
+    await using gates = await openGates();
+    await using service = await openGated({ max_concurrent: 1, when_busy: "replace" }, 1);
+    await service.createWebhook("free", "gated", { is_productive: true });
+    const start = async (webhook: string, name: string): Promise<string> =>
+      executionId(await service.call(webhook, `?async&${gates.query(name)}`));
+    for (const name of ["first", "second", "third"]) await start("free", name);
+    await start("gated", "replaced");
+    await start("free", "behind");
+    await start("gated", "replaced-too");
+    const newest = await start("gated", "newest");
+    for (const name of ["first", "second", "third"]) gates.open(name);
+    await gates.arrived("newest");
+    assert.equal((await read(service, newest)).status, "RUNNING");
+    gates.open("newest");
+    await gates.arrived("behind");
+    gates.open("behind");
   });
 
   test("what was replaced ends with the record of the new one, whenever the service is killed", async () => {

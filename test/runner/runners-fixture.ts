@@ -129,6 +129,7 @@ export async function openBench(
         spec,
         job: toJob(id, spec, job),
         link: null,
+        turn: Infinity,
         abortReason: null,
         timeoutMs: 3_600_000,
         returned: () => {},

@@ -501,6 +501,7 @@ test("a server that was late blames no flow, and no run", async () => {
     job: toJob("r", slow),
     timeoutMs: 1000,
     link: null,
+    turn: Infinity,
     abortReason: null,
     returned() {},
     log() {},

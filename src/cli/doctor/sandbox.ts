@@ -125,6 +125,7 @@ function toRun(
       target: null,
     },
     link: null,
+    turn: Infinity,
     abortReason: null,
     timeoutMs: RUN_MS,
     returned: () => {},

@@ -37,6 +37,7 @@ export class ExecutionRun implements Run {
   job: Job | null;
   abortReason: string | null = null;
   link: RunLink | null = null;
+  turn = Infinity;
 
   /** @param job null: made of the record when its turn comes, so that a long queue costs little */
   constructor(execution: ActiveExecution, spec: FlowSpec, deps: RunDeps, job: Job | null) {

@@ -23,7 +23,7 @@ import { decide, type Outcome } from "./outcome.ts";
 import { Overflow } from "./overflow.ts";
 import { QueueRoom } from "./queue-room.ts";
 import { Removals } from "./removals.ts";
-import { Replacements } from "./replacements.ts";
+import { firstTurnOf, Replacements } from "./replacements.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
 import { Watchers } from "./watchers.ts";
@@ -106,11 +106,7 @@ export class Executions {
       defer: (act) => store.ledger.beforeWrite(act),
       record: (runs, handOver) => handover.record(runs, handOver),
     });
-    this.queues = new WebhookQueues(
-      (run, isBack) => this.#scheduler.enqueue(run, isBack),
-      active,
-      node !== null,
-    );
+    this.queues = new WebhookQueues((run) => this.#scheduler.enqueue(run), active, node !== null);
     this.#room = new QueueRoom(this.#scheduler, this.queues, options.maxQueued);
     const parts = {
       ...options,
@@ -212,7 +208,7 @@ export class Executions {
         reject(month === null ? error : allowance.giveBack(month, error));
       },
     });
-    this.#enqueue(execution, flow, input);
+    this.#enqueue(execution, flow, input, firstTurnOf(replaced));
     return promise;
   }
 
@@ -331,7 +327,13 @@ export class Executions {
     for (const listener of listeners) listener();
   }
 
-  #enqueue(execution: ActiveExecution, flow: RunnableFlow | undefined, input: Input | null): void {
+  /** @param turn of what it replaces */
+  #enqueue(
+    execution: ActiveExecution,
+    flow: RunnableFlow | undefined,
+    input: Input | null,
+    turn = Infinity,
+  ): void {
     this.#active.add(execution);
     const { spec, row } = execution;
     if (spec === null) {
@@ -340,6 +342,7 @@ export class Executions {
     }
     const job = input === null ? null : toJob(row, input, this.#options.baseUrl);
     const run = new ExecutionRun(execution, spec, this.#runDeps, job);
+    run.turn = turn;
     execution.run = run;
     execution.queue = this.queues.find(row.webhook_id);
     if (execution.queue === null) this.#scheduler.enqueue(run);

@@ -6,6 +6,8 @@ export class FlowQueues {
   readonly #flows = new Map<string, FlowQueue>();
   /** Flows with waiting runs, in the order of their turns. */
   #turns: FlowQueue[] = [];
+  /** Runs that have come. */
+  #runs = 0;
 
   of(name: string): FlowQueue {
     const found = this.#flows.get(name);
@@ -35,6 +37,16 @@ export class FlowQueues {
       }
     }
     return { running, waiting };
+  }
+
+  /** A run waits. One that was here already, or takes the place of such a one, has that one's turn. */
+  add(run: Run): void {
+    const flow = this.of(run.flow);
+    if (run.turn === Infinity) {
+      run.turn = this.#runs += 1;
+      flow.runs.push(run);
+    } else flow.runs.insert(run, ({ turn }) => turn > run.turn);
+    this.await(flow);
   }
 
   /** Runs of it wait: it has its turn after all others that do. */

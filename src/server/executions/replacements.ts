@@ -75,3 +75,8 @@ export class Replacements {
     this.#undecided.delete(execution);
   }
 }
+
+/** The turn of whoever takes their place. */
+export function firstTurnOf(replaced: readonly ActiveExecution[]): number {
+  return replaced.reduce((first, { run }) => Math.min(first, run?.turn ?? Infinity), Infinity);
+}

@@ -18,11 +18,11 @@ export class RunQueue {
     this.#insert(run, this.#last, null);
   }
 
-  /** Puts a run before the younger ones that came last: those are few, where it was here before. */
-  insert(run: Run): void {
+  /** Puts a run before those that came last and are to be after it: few, where it was here before. */
+  insert(run: Run, isAfter: (other: Run) => boolean): void {
     let next: RunLink | null = null;
     let previous = this.#last;
-    for (; previous !== null && previous.run.id > run.id; previous = previous.previous)
+    for (; previous !== null && isAfter(previous.run); previous = previous.previous)
       next = previous;
     this.#insert(run, previous, next);
   }

@@ -120,12 +120,8 @@ export class Scheduler implements WorkerEvents {
     this.#threads.warm(this.#flows.of(spec.flow), spec);
   }
 
-  /** @param isBack whether it waits before all that are younger: it was here already */
-  enqueue(run: Run, isBack = false): void {
-    const flow = this.#flows.of(run.flow);
-    if (isBack) flow.runs.insert(run);
-    else flow.runs.push(run);
-    this.#flows.await(flow);
+  enqueue(run: Run): void {
+    this.#flows.add(run);
     this.#dispatchSoon();
   }
 

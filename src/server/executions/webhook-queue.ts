@@ -40,7 +40,7 @@ const NO_LIMITS: ConcurrencyLimits = {
  * that decides which of those start: the others come back, and wait for what is said of them.
  */
 export class WebhookQueue<Execution extends QueuedExecution> {
-  readonly #pass: (run: Run, isBack: boolean) => void;
+  readonly #pass: (run: Run) => void;
   readonly #isShared: boolean;
   readonly #held = new RunQueue();
   /** Handed to the scheduler, until their thread is free again. */
@@ -56,10 +56,10 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   #passedBySince: number | null = null;
 
   /**
-   * @param pass hands a run to the scheduler; one that is back has its turn before younger ones there
+   * @param pass hands a run to the scheduler; one that is back has its turn there
    * @param isShared whether other nodes run executions of the webhook too
    */
-  constructor(pass: (run: Run, isBack: boolean) => void, isShared = false) {
+  constructor(pass: (run: Run) => void, isShared = false) {
     this.#pass = pass;
     this.#isShared = isShared;
   }
@@ -147,9 +147,9 @@ export class WebhookQueue<Execution extends QueuedExecution> {
     this.#pending.add(execution);
     // What was known of other nodes may be old.
     if (this.#held.length === 0) this.#free = Infinity;
-    if (isBack) this.#held.insert(run);
+    if (isBack) this.#insert(run);
     else this.#held.push(run);
-    this.#passNext(isBack ? run : null);
+    this.#passNext();
   }
 
   /** One that was there before the webhook had limits. */
@@ -177,7 +177,7 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   holdBack(execution: Execution, run: Run): void {
     this.returned(execution);
     this.#passed.delete(run);
-    this.#held.insert(run);
+    this.#insert(run);
     this.#free = 0;
     this.#passNext();
   }
@@ -217,21 +217,24 @@ export class WebhookQueue<Execution extends QueuedExecution> {
     return this.#limits.max_concurrent ?? Infinity;
   }
 
-  /** @param back one that was here before younger ones, and may have been at the scheduler */
-  #passNext(back: Run | null = null): void {
+  #insert(run: Run): void {
+    this.#held.insert(run, ({ id }) => id > run.id);
+  }
+
+  #passNext(): void {
     if (this.#most === Infinity) this.#free = Infinity;
     while (this.#passed.size < this.#most && this.#free > 0) {
       const [run] = this.#held.take(1, () => true);
       if (run === undefined) return;
       this.#free -= 1;
-      this.#passOne(run, run === back);
+      this.#passOne(run);
     }
   }
 
-  #passOne(run: Run, isBack = false): void {
+  #passOne(run: Run): void {
     this.#passedBySince = null;
     this.#passed.add(run);
-    this.#pass(run, isBack);
+    this.#pass(run);
   }
 }
 

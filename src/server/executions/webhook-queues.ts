@@ -21,7 +21,7 @@ interface Entry {
 
 /** The queues of those webhooks that limit how many of their executions run or wait. */
 export class WebhookQueues {
-  readonly #pass: (run: Run, isBack: boolean) => void;
+  readonly #pass: (run: Run) => void;
   readonly #active: Iterable<ActiveExecution>;
   readonly #isShared: boolean;
   readonly #entries = new Map<string, Entry>();
@@ -33,11 +33,7 @@ export class WebhookQueues {
    * @param active executions that a new queue may have to count
    * @param isShared whether other nodes run executions of the webhooks too
    */
-  constructor(
-    pass: (run: Run, isBack: boolean) => void,
-    active: Iterable<ActiveExecution>,
-    isShared: boolean,
-  ) {
+  constructor(pass: (run: Run) => void, active: Iterable<ActiveExecution>, isShared: boolean) {
     this.#pass = pass;
     this.#active = active;
     this.#isShared = isShared;

@@ -23,6 +23,8 @@ export interface Run {
   abortReason: string | null;
   /** Its place in a queue; null: it stands in none. */
   link: RunLink | null;
+  /** Among those of its flow: who has a lower one is before it. The scheduler's; Infinity: none yet. */
+  turn: number;
   /** It has come back, and had not begun. */
   returned(): void;
   /** It has no thread any more. */
