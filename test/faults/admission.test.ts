@@ -67,6 +67,33 @@ describe("admission", () => {
     assert.equal((await service.call("echo")).status, 503);
   });
 
+  test("who replaces one that waits needs no place in the queue", async () => {
+    await using service = await openTestService({
+      config: { WORKER_THREADS: 1, MAX_QUEUED_EXECUTIONS: 1 },
+      flows: ["sleep"],
+    });
+    await service.createWebhook("newest", "sleep", {
+      is_productive: true,
+      limits: { max_concurrent: 1, when_busy: "replace" },
+    });
+    await service.createWebhook("sleep", "sleep", { is_productive: true });
+    const answers = await start(service, "newest", 1);
+    await poll("the first to have begun", async () => {
+      const { text } = await service.api("GET", `/execution/${answers[0]?.text}`);
+      return text.includes("RUNNING") || null;
+    });
+    for (let n = 0; n < 3; n += 1) answers.push(...(await start(service, "newest", 1)));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 201, 201, 201],
+    );
+    const statuses = await Promise.all(
+      answers.map(async ({ text }) => (await service.api("GET", `/execution/${text}`)).text),
+    );
+    assert.equal(statuses.filter((text) => text.includes("Replaced by")).length, 2);
+    assert.equal((await start(service, "sleep", 1))[0]?.status, 503);
+  });
+
   test("a start that is refused is none of those that an execution may have", async () => {
     await using service = await openTestService({
       config: { WORKER_THREADS: 2, MAX_QUEUED_EXECUTIONS: 0, MAX_CHILDREN: 1, SYNC_MODE: "hold" },

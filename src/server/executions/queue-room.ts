@@ -29,7 +29,8 @@ export class QueueRoom {
   require(flow: string, webhook: LimitedWebhook | null): void {
     const isFree = this.#scheduler.isFree(flow);
     const queue = webhook === null ? null : this.#queues.findNow(webhook);
-    if (!isFree || queue?.isFree === false) this.#requirePlace(flow);
+    const hasToWait = !isFree || queue?.isFree === false;
+    if (hasToWait && queue?.isReplacing !== true) this.#requirePlace(flow);
     queue?.requireRoom(isFree, this.#scheduler.meanOf(flow));
   }
 

@@ -138,6 +138,11 @@ export class WebhookQueue<Execution extends QueuedExecution> {
     return this.#limits.when_busy === "replace" ? [...this.#pending] : [];
   }
 
+  /** Whether a new one replaces one that waits in a queue: it needs no place of its own. */
+  get isReplacing(): boolean {
+    return this.listReplaceable().some(({ run }) => run !== null && run.link !== null);
+  }
+
   /**
    * Its run is handed on as soon as it may be.
    *
