@@ -214,6 +214,34 @@ test("a thread that spoilt itself is followed by another before somebody needs i
   );
 });
 
+test("who comes while a thread starts that nobody waits for need not wait for others", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1, isolation: "execution" });
+  machine.start("a1");
+  await machine.turn();
+  assert.equal(machine.scheduler.isFree("a"), false);
+  machine.threads[0]?.endCurrent(1);
+  assert.equal(machine.threads[1]?.worker.isStarting, true);
+  assert.equal(machine.scheduler.isFree("a"), true);
+  assert.equal(machine.scheduler.isFree("b"), false, "it is of another flow");
+  machine.start("a2");
+  assert.equal(machine.scheduler.isFree("a"), false);
+  assert.equal(machine.scheduler.queued, 0);
+});
+
+test("a thread that starts for what another waits for is for no other", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  machine.start("a1");
+  await machine.turn();
+  machine.startAwaited("a1", "b1");
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  const [, beside] = machine.threads;
+  assert.equal(beside?.worker.isStarting, true);
+  assert.equal(machine.scheduler.isFree("b"), false);
+  const [awaited] = beside.worker.lender?.awaited ?? [];
+  assert.ok(awaited !== undefined && machine.scheduler.abort(awaited, "stop"));
+  assert.equal(machine.scheduler.isFree("b"), false);
+});
+
 test("after a run that failed its thread is renewed, eight times at once", async () => {
   const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1 });
   for (let n = 1; n <= 12; n += 1) await failOne(machine, `a${n}`);

@@ -83,6 +83,15 @@ export class FlowQueue {
     return Math.max(0, uncovered);
   }
 
+  /** Workers that start, and for which no run waits. */
+  get spare(): number {
+    let spare = -this.runs.length;
+    // What another one waits for has the thread that starts beside it.
+    for (const { isStarting, lender } of this.workers)
+      if (isStarting && lender === null) spare += 1;
+    return Math.max(0, spare);
+  }
+
   /** Workers of a version that start. */
   countStarting(key: string): number {
     let count = 0;

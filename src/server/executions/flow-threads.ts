@@ -37,6 +37,11 @@ export class FlowThreads {
     return flow.shortSince !== null || mayNotStart ? 0 : this.slots.freeFor(flow);
   }
 
+  /** How many runs of a flow that come now need not wait for others. */
+  roomFor(flow: FlowQueue): number {
+    return Math.max(0, this.freeFor(flow) + flow.spare - flow.uncovered);
+  }
+
   /** Whether a flow may have runs in another thread, as far as the limits go. */
   mayHaveMore(flow: FlowQueue): boolean {
     return this.slots.freeFor(flow) > 0;

@@ -78,8 +78,7 @@ export class Scheduler implements WorkerEvents {
 
   /** How many runs of this flow that come now need not wait for others. */
   roomOf(name: string): number {
-    const flow = this.#flows.of(name);
-    return Math.max(0, this.#threads.freeFor(flow) - flow.uncovered);
+    return this.#threads.roomFor(this.#flows.of(name));
   }
 
   /** Whether any thread is free, for whatever flow. */
