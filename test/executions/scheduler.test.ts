@@ -366,6 +366,52 @@ test("at a stop a thread that starts beside a run is for what that one waits for
   assert.deepEqual(machine.begun, ["a1", "b2"]);
 });
 
+test("at a stop what was promised to a thread that cannot start goes to another, or fails", async () => {
+  for (const [fail, status] of [
+    ["lose", "ENDED_SUCCESS"],
+    ["exit", "ENDED_ERROR"],
+  ] as const) {
+    const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1 });
+    machine.start("a1");
+    await machine.turn();
+    machine.startAwaited("a1", "b1");
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    void machine.scheduler.stop();
+    await machine.act({ type: fail, at: 1 });
+    await machine.runAll();
+    assert.equal(machine.endings.get("b1")?.status, status);
+    assert.equal(machine.endings.get("a1")?.status, "ENDED_SUCCESS");
+  }
+});
+
+test("at a stop what nobody waits for is left to the next start, where its thread is lost", async () => {
+  const machine = openMachine({ workerThreads: 1 });
+  machine.start("a1");
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  void machine.scheduler.stop();
+  assert.deepEqual(machine.waiting, []);
+  await machine.act({ type: "lose", at: 0 });
+  assert.deepEqual([machine.waiting, machine.endings.size], [["a1"], 0]);
+});
+
+test("where a thread cannot start beside another, it is what that one waits for that fails", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  machine.start("a1");
+  await machine.turn();
+  machine.start("b1");
+  machine.refuses = "no such file";
+  machine.startAwaited("a1", "b2");
+  await machine.turn();
+  assert.deepEqual([...machine.endings.keys()], ["b2"]);
+  machine.refuses = null;
+  machine.startAwaited("a1", "b3");
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  await machine.act({ type: "exit", at: 1 });
+  assert.deepEqual([...machine.endings.keys()], ["b2", "b3"]);
+  await machine.runAll();
+  assert.equal(machine.endings.get("b1")?.status, "ENDED_SUCCESS");
+});
+
 test("a single thread's run can wait for another, and that for a third", async () => {
   const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
   for (const id of ["a1", "d1"]) machine.start(id);

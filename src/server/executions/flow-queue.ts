@@ -26,9 +26,14 @@ export class FlowQueue {
     return drop(this.workers, worker);
   }
 
-  /** No thread of a version can start: its next run fails. */
-  failNext(key: string, ending: Ending): void {
-    const [run] = this.take(key, 1);
+  /**
+   * No thread of a version can start: its next run fails.
+   *
+   * @param lender whose slot the thread has; then it is what that one waits for
+   */
+  failNext(key: string, ending: Ending, lender: Worker | null): void {
+    const isAwaited = (run: Run): boolean => run.spec.key === key && this.runs.remove(run);
+    const run = lender === null ? this.take(key, 1)[0] : lender.awaited.values().find(isAwaited);
     run?.ended(ending);
   }
 

@@ -56,8 +56,13 @@ export class FlowQueues {
 
   /** What was taken for a worker waits again, before all others of its flow. */
   requeue(flow: FlowQueue, runs: readonly Run[]): void {
-    if (runs.length === 0) return;
     for (const run of runs) run.returned();
+    this.putBack(flow, runs);
+  }
+
+  /** As `requeue`, of what was taken and not handed over. */
+  putBack(flow: FlowQueue, runs: readonly Run[]): void {
+    if (runs.length === 0) return;
     flow.runs.unshift(runs);
     this.await(flow);
   }

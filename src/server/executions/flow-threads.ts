@@ -112,7 +112,8 @@ export class FlowThreads {
       this.#warm.add(flow, worker);
       return true;
     } catch (error) {
-      flow.failNext(spec.key, failed(error instanceof Error ? error.message : String(error)));
+      const ending = failed(error instanceof Error ? error.message : String(error));
+      flow.failNext(spec.key, ending, lender);
       onRoom();
       return false;
     }

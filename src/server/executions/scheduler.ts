@@ -1,4 +1,4 @@
-import { failed, type Ending, type FlowSpec } from "../../shared/wire/protocol.ts";
+import type { Ending, FlowSpec } from "../../shared/wire/protocol.ts";
 import { endingOf, type Run, type Worker, type WorkerEvents } from "../workers/worker.ts";
 import { Conditions } from "./conditions.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -6,7 +6,9 @@ import type { FlowQueue } from "./flow-queue.ts";
 import { FlowQueues } from "./flow-queues.ts";
 import { FlowThreads, type FlowThreadsOptions } from "./flow-threads.ts";
 import { Lenders } from "./lenders.ts";
+import { PromisedRuns } from "./promised-runs.ts";
 import { CLOCK, type Clock } from "./scheduler-clock.ts";
+import { endWithdrawn } from "./withdrawn.ts";
 
 type Limits = Omit<FlowThreadsOptions, "clock" | "events" | "listFlows" | "onRoom">;
 
@@ -37,8 +39,7 @@ export class Scheduler implements WorkerEvents {
   readonly #flows = new FlowQueues();
   readonly #threads: FlowThreads;
   readonly #deadlines: Deadlines;
-  /** Runs that workers have as soon as they have started, though the service stops. */
-  readonly #promised = new Map<Worker, Run>();
+  readonly #promised = new PromisedRuns();
   readonly #lenders = new Lenders(this.#flows);
   #isDispatching = false;
   /** Until it is opened, and from its stop on, runs wait. */
@@ -161,7 +162,8 @@ export class Scheduler implements WorkerEvents {
     for (const worker of this.#flows.workers) {
       worker.recall();
       // One that starts beside another is for what that one waits for.
-      if (worker.isStarting && worker.lender === null) this.#promise(worker);
+      if (worker.isStarting && worker.lender === null)
+        this.#promised.add(worker, this.#flowOf(worker));
     }
     return this.#conditions.until(() => this.#flows.workers.every(({ isMoving }) => !isMoving));
   }
@@ -179,9 +181,8 @@ export class Scheduler implements WorkerEvents {
   }
 
   onReady(worker: Worker): void {
-    const promised = this.#promised.get(worker);
-    this.#promised.delete(worker);
-    if (promised !== undefined) this.#record(worker, [promised]);
+    const promised = this.#promised.take(worker);
+    if (promised.length > 0) this.#record(worker, promised);
     this.#settle(worker);
     this.#dispatch();
   }
@@ -209,17 +210,23 @@ export class Scheduler implements WorkerEvents {
   }
 
   onCrashed(worker: Worker, runs: readonly Run[], ending: Ending): void {
-    this.#threads.forget(this.#flowOf(worker), worker);
+    this.#forget(worker);
     for (const run of runs) run.ended(endingOf(run, ending));
     this.#dispatchSoon();
   }
 
   onFailed(worker: Worker, ending: Ending, isFinal: boolean): void {
+    const { lender, spec } = worker;
+    this.#forget(worker);
+    // One that cannot even start would be followed by others without end: its run fails.
+    if (isFinal) this.#flowOf(worker).failNext(spec.key, ending, lender);
+    this.#dispatchSoon();
+  }
+
+  #forget(worker: Worker): void {
     const flow = this.#flowOf(worker);
     this.#threads.forget(flow, worker);
-    // One that cannot even start would be followed by others without end: its run fails.
-    if (isFinal) flow.failNext(worker.spec.key, ending);
-    this.#dispatchSoon();
+    this.#flows.putBack(flow, endWithdrawn(this.#promised.take(worker)));
   }
 
   #flowOf({ spec }: Worker): FlowQueue {
@@ -295,15 +302,6 @@ export class Scheduler implements WorkerEvents {
     return true;
   }
 
-  /** The service stops: a run that waits for this worker to start is handed over all the same. */
-  #promise(worker: Worker): void {
-    const { flow, key } = worker.spec;
-    const [run] = this.#flows.of(flow).take(key, 1);
-    if (run === undefined) return;
-    worker.reserved += 1;
-    this.#promised.set(worker, run);
-  }
-
   #record(worker: Worker, runs: readonly Run[]): void {
     this.#options.record(runs, (recorded) => {
       worker.reserved -= runs.length;
@@ -324,14 +322,4 @@ export class Scheduler implements WorkerEvents {
     if (worker.isBusy || worker.isStarting || !worker.hasSlot) return;
     this.#threads.release(this.#flowOf(worker), worker);
   }
-}
-
-/** Of a run that was aborted before it began. */
-const WITHDRAWN = failed("It was ended before it began");
-
-/** Ends those of the runs that were. @returns the others */
-function endWithdrawn(runs: readonly Run[]): Run[] {
-  const left = runs.filter(({ abortReason }) => abortReason === null);
-  for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
-  return left;
 }
