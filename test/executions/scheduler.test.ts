@@ -412,6 +412,20 @@ test("where a thread cannot start beside another, it is what that one waits for 
   assert.equal(machine.endings.get("b1")?.status, "ENDED_SUCCESS");
 });
 
+test("a run may lend its slot to the next that it waits for, where that needs it", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  const [first, second] = [machine.start("a1"), machine.start("d1")];
+  await machine.turn();
+  const mayLend = (run: Run, flow: string) => machine.scheduler.mayLend(run, flow);
+  assert.deepEqual([mayLend(first, "b"), mayLend(second, "b")], [true, false]);
+  machine.startAwaited("a1", "b1");
+  assert.equal(mayLend(first, "c"), false, "another has it first");
+  await machine.turn();
+  assert.equal(mayLend(first, "c"), false, "another has it");
+  machine.threads[1]?.endCurrent(1);
+  assert.equal(mayLend(first, "c"), true);
+});
+
 test("a single thread's run can wait for another, and that for a third", async () => {
   const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
   for (const id of ["a1", "d1"]) machine.start(id);

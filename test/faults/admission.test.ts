@@ -112,6 +112,28 @@ describe("admission", () => {
     assert.equal(text.match(/none can start at once/g)?.length, 3, text);
   });
 
+  test("what a run waits for has its thread, however long the queue is, one at a time", async () => {
+    await using service = await openTestService({
+      config: { WORKER_THREADS: 1, MAX_QUEUED_EXECUTIONS: 0, SYNC_MODE: "hold" },
+      flows: ["echo"],
+      files: {
+        "middle.js": `export default (flow) => flow.start_execution("echo", {}, { wait: true });`,
+        "parent.js": `export default async (flow) => {
+          const toWhy = ({ message }) => message.replace(/[0-9]+ executions/, "some");
+          const ask = (wait) => flow.start_execution("middle", {}, { wait })
+            .then(({ output_value }) => output_value.status, toWhy);
+          const one = [await ask(true), await ask(false)];
+          return [...one, ...(await Promise.all([ask(true), ask(true)])), await ask(true)];
+        };`,
+      },
+    });
+    await service.createWebhook("parent", "parent", { is_productive: true, role: "webhook" });
+    const told = JSON.parse((await service.call("parent")).text) as string[];
+    const refused = 'Cannot start flow "middle": some wait already. Try again later';
+    const done = "ENDED_SUCCESS";
+    assert.deepEqual(told, [done, refused, done, refused, done]);
+  });
+
   test("M12: two slow flows leave a slot to a third", async () => {
     await using service = await openTestService({
       config: { WORKER_THREADS: 4, SYNC_MODE: "hold" },

@@ -49,6 +49,8 @@ export class ActiveExecution {
   children = 0;
   /** Its parent waits for its ending. */
   isAwaited = false;
+  /** The latest that was let in for the slot of this one, which waits for it. */
+  guest: ActiveExecution | null = null;
   /** Its place in the list of the latest ones; null: it is not there. */
   slot: Slot<ActiveExecution> | null = null;
   /** When it was handed to a thread last, in milliseconds since the epoch; null: it was not. */

@@ -145,10 +145,8 @@ export class Executions {
    *
    * @throws RequestError queue_full, webhook_busy, shutting_down
    */
-  requireRoom(flow: string, webhook: LimitedWebhook | null, isChild = false): void {
-    const { isClosing, isStopped } = this.#journal;
-    // What runs goes on while the service stops, and so does what it starts.
-    if (isChild ? isStopped : isClosing) throw shuttingDown();
+  requireRoom(flow: string, webhook: LimitedWebhook | null): void {
+    if (this.#journal.isClosing) throw shuttingDown();
     this.#room.require(flow, webhook);
   }
 
@@ -162,11 +160,12 @@ export class Executions {
     const { flow, flowName, input } = request;
     requireCarried(input);
     await this.#journal.requireRoom();
-    this.requireRoom(flowName, request.webhook, request.parent_id !== null);
+    const host = this.#admit(request);
     const row = toRow(request, this.#options.store.node?.name ?? null);
     const { allowance } = this.#options;
     const month = request.isConnection ? allowance.take(row.created_at) : null;
     const execution = new ActiveExecution(row, flow, request.trace ?? null);
+    if (host !== null) host.guest = execution;
     const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
     const { claim = null } = request;
     const replaced = this.#replacements.decide(execution);
@@ -210,6 +209,28 @@ export class Executions {
     });
     this.#enqueue(execution, flow, input, firstTurnOf(replaced));
     return promise;
+  }
+
+  /**
+   * What runs goes on while the service stops, and so does what it starts.
+   *
+   * @returns what waits for it, whose slot it has; null: there is room for it
+   */
+  #admit({ flowName, webhook, parent_id, isAwaited }: StartRequest): ActiveExecution | null {
+    if (parent_id === null) this.requireRoom(flowName, webhook);
+    else if (this.#journal.isStopped) throw shuttingDown();
+    else {
+      const parent = isAwaited === true ? this.#active.find(parent_id) : undefined;
+      if (parent !== undefined && this.#mayLend(parent, flowName)) return parent;
+      this.#room.require(flowName, null);
+    }
+    return null;
+  }
+
+  /** To one at a time: what was let in before may not stand at the scheduler yet. */
+  #mayLend({ run, guest }: ActiveExecution, flow: string): boolean {
+    const isLent = guest !== null && guest.decided === null && !guest.isRefused;
+    return run !== null && !isLent && this.#scheduler.mayLend(run, flow);
   }
 
   /**

@@ -133,6 +133,7 @@ export class Operations {
       acts_for: row.acts_for,
       created_by: row.created_by,
       parent_id: row.id,
+      isAwaited: wait,
       replay_of: null,
       isConnection: false,
     });

@@ -125,6 +125,11 @@ export class Scheduler implements WorkerEvents {
     this.#dispatchSoon();
   }
 
+  /** Whether what a run comes to wait for would have its slot, and need not wait for others. */
+  mayLend(run: Run, name: string): boolean {
+    return this.#lenders.canLend(run) && this.#mayBorrow(this.#flows.of(name));
+  }
+
   /**
    * A run waits for another, which may have its slot: one at a time.
    *
@@ -260,11 +265,16 @@ export class Scheduler implements WorkerEvents {
   /** Hands over what the run of a worker waits for, where it needs that one's slot, and may have it. */
   #giveBeside(lender: Worker, run: Run): void {
     const flow = this.#flows.of(run.flow);
-    if (this.#isOpen && !this.#threads.slots.mayBorrow(flow)) return;
+    if (!this.#mayBorrow(flow)) return;
     const idle = this.#threads.takeIdle(flow, run.spec.key);
     if (idle === undefined) return this.#threads.startBeside(flow, run.spec, lender);
     flow.runs.remove(run);
     this.#handOver(flow, idle, [run], lender);
+  }
+
+  /** A service that stops counts no slots: nothing else is handed over. */
+  #mayBorrow(flow: FlowQueue): boolean {
+    return !this.#isOpen || this.#threads.slots.mayBorrow(flow);
   }
 
   /** Hands over the next runs of a flow. @returns whether any */

@@ -22,6 +22,8 @@ export interface StartRequest {
   readonly acts_for: string | null;
   readonly created_by: string | null;
   readonly parent_id: string | null;
+  /** Whether its parent waits for its ending. */
+  readonly isAwaited?: boolean;
   readonly replay_of: string | null;
   /** Whether it consumes one connection of the month's allowance. */
   readonly isConnection: boolean;
