@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ActiveExecution } from "../../src/server/executions/active.ts";
+import { RunQueue } from "../../src/server/executions/run-queue.ts";
 import { WebhookQueue, type ConcurrencyLimits } from "../../src/server/executions/webhook-queue.ts";
 import { RequestError } from "../../src/shared/errors.ts";
 import type { Run } from "../../src/server/workers/worker.ts";
@@ -139,7 +140,7 @@ test("limits that come later count what runs already", () => {
   queue.started(first);
   const limited = new WebhookQueue<ActiveExecution>((run) => passed.push(run));
   for (const execution of [first, second])
-    limited.adopt(Object.assign(execution, { startedAt: execution === first ? 1 : null }));
+    limited.adopt(Object.assign(execution, { handedOverAt: execution === first ? 1 : null }));
   limited.limit({ ...NONE, max_concurrent: 2 });
   assert.deepEqual([limited.waiting, limited.running, limited.isFree], [1, 1, false]);
   const again = new WebhookQueue<ActiveExecution>((run) => passed.push(run));
@@ -150,6 +151,21 @@ test("limits that come later count what runs already", () => {
   again.adopt(Object.assign(second, { decided: ended }));
   again.limit({ ...NONE, max_concurrent: 1 });
   assert.deepEqual([again.waiting, again.running, again.isFree], [0, 0, true], "it is replaced");
+});
+
+test("limits that come later count what was handed to a thread before and waits again", () => {
+  const { queue, add } = openQueue({});
+  const runs = new RunQueue();
+  const execution = Object.assign(add(), { handedOverAt: 1 });
+  queue.started(execution);
+  runs.push(execution.run);
+  const limited = new WebhookQueue<ActiveExecution>(() => {});
+  limited.adopt(execution);
+  limited.limit({ ...NONE, max_concurrent: 1 });
+  assert.deepEqual([limited.waiting, limited.running, limited.isFree], [1, 0, false]);
+  runs.remove(execution.run);
+  limited.started(execution);
+  assert.deepEqual([limited.waiting, limited.running], [0, 1]);
 });
 
 test("what the store holds back waits in its order, until it is said that it may start", () => {

@@ -23,6 +23,8 @@ interface QueuedExecution {
   readonly run: Run | null;
   /** When it was handed to a thread; null: it was not. */
   readonly startedAt: number | null;
+  /** When it was recorded last that it is handed to one; null: it was not. */
+  readonly handedOverAt: number | null;
   /** Its ending; null: it has none. */
   readonly decided: object | null;
 }
@@ -159,12 +161,13 @@ export class WebhookQueue<Execution extends QueuedExecution> {
 
   /** One that was there before the webhook had limits. */
   adopt(execution: Execution): void {
-    const { run, decided, startedAt } = execution;
+    const { run, decided, startedAt, handedOverAt } = execution;
     // It is being replaced: it has no place any more, or comes back by itself.
     if (decided !== null && startedAt === null) return;
     if (run !== null) this.#passed.add(run);
     if (decided !== null) return;
-    if (startedAt === null || (run !== null && run.link !== null)) this.#pending.add(execution);
+    // Of one that is being handed over nobody tells the queue any more.
+    if (handedOverAt === null || (run !== null && run.link !== null)) this.#pending.add(execution);
     else this.#running.add(execution);
   }
 
