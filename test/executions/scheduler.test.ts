@@ -145,11 +145,11 @@ test("what stands behind a run that takes long comes back, and runs elsewhere on
 });
 
 test("a limit begins with its own run, and the thread ends after the grace", async () => {
-  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1, timeoutMs: 1000 });
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1, timeoutMs: 2000 });
   machine.start("a1");
   machine.start("a2");
   await machine.turn();
-  await machine.pass(999);
+  await machine.pass(1999);
   assert.deepEqual(machine.expired, []);
   await machine.pass(1);
   assert.deepEqual(machine.expired, ["a1"]);
@@ -161,7 +161,7 @@ test("a limit begins with its own run, and the thread ends after the grace", asy
   await machine.exit(0);
   assert.match(machine.endings.get("a1")?.status_message ?? "", /limit/);
   await machine.turn();
-  await machine.pass(999);
+  await machine.pass(1999);
   assert.deepEqual(machine.expired, ["a1"]);
   await machine.pass(1);
   assert.deepEqual(machine.expired, ["a1", "a2"]);
@@ -495,6 +495,43 @@ test("what a thread does not begin goes to another after a second, and the threa
   assert.equal(machine.endings.get("a2")?.status, "ENDED_SUCCESS");
 });
 
+test("so does what may run for less than that, before its limit ends it", async () => {
+  for (const late of [0, 3000]) {
+    const machine = openMachine({ workerThreads: 3, flowMaxConcurrent: 2, timeoutMs: 500 });
+    machine.start("a1");
+    await machine.runAll();
+    const [held] = machine.threads;
+    assert.ok(held !== undefined);
+    held.isHeld = true;
+    machine.start("a2");
+    await machine.turn();
+    await machine.pass(499);
+    assert.equal(held.isEnding, false);
+    machine.now += late;
+    await machine.pass(1);
+    assert.deepEqual([machine.begun, held.isEnding], [["a1", "a2"], true]);
+    await machine.pass(499);
+    assert.deepEqual(machine.expired, []);
+    await machine.pass(26);
+    assert.deepEqual(machine.expired, ["a2"], "it has begun, and its limit is its own");
+  }
+});
+
+test("a short limit holds where the thread cannot be asked, or does not answer", async () => {
+  for (const isLost of [false, true]) {
+    const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1, timeoutMs: 500 });
+    machine.start("a1");
+    await machine.turn();
+    const worker = machine.threads[0]?.worker;
+    assert.ok(worker !== undefined);
+    if (isLost) worker.isRecalling = true;
+    await machine.pass(524);
+    assert.deepEqual(machine.expired, []);
+    await machine.pass(1);
+    assert.deepEqual(machine.expired, ["a1"]);
+  }
+});
+
 test("so do several that are called back from it, one time after the other", async () => {
   const machine = await openWarm(0.01);
   const [held] = machine.threads;
@@ -625,8 +662,9 @@ test("none is lost, none runs twice, no limit is passed and nobody starves", asy
     fc.asyncProperty(
       fc.array(ACT, { maxLength: 120, size: "max" }),
       LIMITS,
-      async (acts, limits) => {
-        const machine = openMachine({ ...limits, timeoutMs: 3000 });
+      fc.constantFrom(300, 3000),
+      async (acts, limits, timeoutMs) => {
+        const machine = openMachine({ ...limits, timeoutMs });
         for (const act of acts) {
           await machine.act(act);
           machine.check();

@@ -3,6 +3,8 @@ import type { Clock } from "./scheduler-clock.ts";
 
 /** What stands behind a run that takes longer than this goes to another thread. */
 const STALL_MS = 5;
+/** So long a thread is waited for that was asked whether it has begun its run; a limit waits for that too. */
+const ANSWER_MS = 25;
 
 export interface DeadlinesOptions {
   readonly clock: Clock;
@@ -23,6 +25,8 @@ export class Deadlines {
   /** When the workers are looked at next, and how that is forgotten. */
   #checkAt = Infinity;
   #forget: () => void = () => {};
+  /** Workers whose current run was asked for: `since` of that run, and when that was. */
+  readonly #asked = new WeakMap<Worker, { readonly since: number; readonly at: number }>();
 
   constructor(options: DeadlinesOptions) {
     this.#options = options;
@@ -72,22 +76,42 @@ export class Deadlines {
       if (took >= this.#options.cancelGraceMs) worker.end();
       return this.#checkBy(worker.since + this.#options.cancelGraceMs);
     }
-    if (took >= Math.min(STALL_MS, run.timeoutMs)) this.#actSoon(worker, run, took);
+    if (took >= STALL_MS && worker.length > 1) this.#recallSoon(worker, run);
+    let due = worker.since + Math.min(HELD_MS, run.timeoutMs);
+    if (now >= due) {
+      const askedAt = this.#recallUnbegunSoon(worker, run, now);
+      due = Math.max(worker.since + run.timeoutMs, askedAt + ANSWER_MS);
+      if (now >= due) this.#expireSoon(worker, run);
+    }
     const soon = now + STALL_MS;
-    const dueMs = took < HELD_MS ? Math.min(HELD_MS, run.timeoutMs) : run.timeoutMs;
-    this.#checkBy(worker.length > 1 ? soon : Math.max(worker.since + dueMs, soon));
+    this.#checkBy(worker.length > 1 ? soon : Math.max(due, soon));
+  }
+
+  /** As `#recallSoon`: it may have ended in time. */
+  #expireSoon(worker: Worker, run: Run): void {
+    this.#options.clock.soon(() => {
+      if (worker.current === run && !worker.isEnding) run.expired();
+    });
+  }
+
+  /** As `#recallSoon`. @returns when that was done first */
+  #recallUnbegunSoon(worker: Worker, run: Run, now: number): number {
+    this.#options.clock.soon(() => {
+      if (worker.current === run) worker.recallUnbegun();
+    });
+    const { since } = worker;
+    const before = this.#asked.get(worker);
+    if (before?.since === since) return before.at;
+    this.#asked.set(worker, { since, at: now });
+    return now;
   }
 
   /** The server itself may have been late: what has come until now is read first. */
-  #actSoon(worker: Worker, run: Run, took: number): void {
+  #recallSoon(worker: Worker, run: Run): void {
     this.#options.clock.soon(() => {
-      if (worker.current !== run) return;
-      if (took >= run.timeoutMs && !worker.isEnding) run.expired();
-      if (took >= STALL_MS && worker.length > 1 && !worker.isRecalling) {
-        this.#options.onStall(run);
-        worker.recall();
-      }
-      if (took >= HELD_MS) worker.recallUnbegun();
+      if (worker.current !== run || worker.isRecalling || worker.length < 2) return;
+      this.#options.onStall(run);
+      worker.recall();
     });
   }
 }

@@ -273,15 +273,17 @@ export class Worker {
     this.#ended = -this.#inbox.length;
     this.#unsent = 0;
     this.#isStalled = this.#inbox.length > 0;
-    const isHeld = left.length > 0 && !this.#isStalled && this.#hasLongBegunNone();
+    const [first] = left;
+    const isHeld = first !== undefined && !this.#isStalled && this.#hasLongBegunNone(first);
     if (isHeld) this.end();
     this.#events.onRecalled(this, left);
     return isHeld;
   }
 
-  #hasLongBegunNone(): boolean {
+  /** @param run that is back: it waits no longer than it may run */
+  #hasLongBegunNone({ timeoutMs }: Run): boolean {
     this.#doubtedSince ??= this.since;
-    return !this.isEnding && this.#now() - this.#doubtedSince >= HELD_MS;
+    return !this.isEnding && this.#now() - this.#doubtedSince >= Math.min(HELD_MS, timeoutMs);
   }
 
   /** @param begun as `recalled` */
