@@ -29,10 +29,10 @@ import { CONFIG_FILE, warnOfHidden } from "./systemd.ts";
 export async function install({ dryRun = false }: { dryRun?: boolean }): Promise<void> {
   requireSystemd("install", dryRun);
   const loaded = loadInstalled();
-  requireFree(loaded.config);
+  const [source = "", ...words] = findProgram();
+  requireFree(loaded.config, isOneFile() ? source : null);
   for (const warning of warnOfHidden(CONFIG_FILE, loaded.config))
     process.stderr.write(`${warning}\n`);
-  const [source = "", ...words] = findProgram();
   if (!isOneFile()) requireSeen([source, ...words]);
   const isCopied = isOneFile() && source !== PROGRAM;
   const program = isCopied ? [PROGRAM] : [source, ...words];

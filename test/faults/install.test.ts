@@ -119,6 +119,16 @@ run ls /etc/flowhook /var/lib/flowhook/other
 run "$STATE/flowhook" uninstall --purge
 run ls -d /etc/flowhook /var/lib/flowhook /usr/local/bin/flowhook
 run grep -c '^flowhook:' /etc/passwd
+cp "$STATE/flowhook" /usr/local/bin/flowhook
+flowhook systemd > /etc/systemd/system/flowhook.service
+mkdir -p /var/lib/flowhook/data
+chown 61999 /var/lib/flowhook/data
+run "$STATE/flowhook" install
+run "$STATE/flowhook" uninstall
+rm /etc/systemd/system/flowhook.service
+run "$STATE/flowhook" install
+sleep 60 & echo $! > "$STATE/pid"
+run "$STATE/flowhook" install
 `;
 
 const unshare = findProgram("unshare") ?? "";
@@ -226,5 +236,24 @@ ofBinary("install and uninstall", () => {
     assert.match(part(11), /^did +remove the data in \/var\/lib\/flowhook\/other/m);
     assert.equal(part(12).match(/No such file or directory/g)?.length, 3, part(12));
     assert.match(part(13), /^0$/m);
+  });
+
+  test("install says how a service is upgraded whose unit flowhook systemd printed", () => {
+    assert.ok(
+      part(14).includes(
+        `run: sudo systemctl stop flowhook && sudo cp --remove-destination ${state}/flowhook ` +
+          "/usr/local/bin/flowhook && sudo systemctl start flowhook\n",
+      ),
+      part(14),
+    );
+    assert.doesNotMatch(part(14), /^did|move it away/m);
+    assert.match(part(15), /was not made by flowhook install, or was changed since/);
+  });
+
+  test("data of another user are given to the service once it has stopped", () => {
+    const advice = "sudo useradd --system --user-group flowhook && sudo chown -R flowhook: ";
+    assert.ok(part(16).includes(`belongs to user 61999, expected flowhook`), part(16));
+    assert.ok(part(16).includes(`run: ${advice}/var/lib/flowhook/data\n`), part(16));
+    assert.ok(part(17).includes(`run: sudo systemctl stop flowhook && ${advice}`), part(17));
   });
 });

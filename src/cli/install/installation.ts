@@ -22,11 +22,11 @@ import { sampleConfig } from "../../server/config/sample.ts";
 import { quotePath } from "../../server/config/unwritable.ts";
 import { CommandError } from "../command-error.ts";
 import { CONFIG_FILE, makeUnit } from "../systemd.ts";
-import { findUser, runProgram, type SystemUser } from "./machine.ts";
+import { asksSystemd, findUser, runProgram, type SystemUser } from "./machine.ts";
 import { enable, start } from "./starting.ts";
 import { besideOf, placeFile, placeNewFile } from "./placed-file.ts";
 import type { Step } from "./step.ts";
-import { isUnit, markUnit, requireOwnUnit, UNIT_FILE } from "./unit-file.ts";
+import { isUnit, markUnit, requireOwnUnit, UNIT, UNIT_FILE } from "./unit-file.ts";
 
 export const PROGRAM = "/usr/local/bin/flowhook";
 export const USER = "flowhook";
@@ -236,15 +236,23 @@ function writeUnit({ program, loaded }: Plan): Step {
   };
 }
 
-/** @throws CommandError where another user's data, or a unit of somebody else, stand in the way */
-export function requireFree({ DATA_DIR }: Pick<Loaded["config"], "DATA_DIR">): void {
-  requireOwnUnit();
+/**
+ * @param source file of the single binary that is to be installed; null: none is
+ * @throws CommandError where another user's data, or a unit of somebody else, stand in the way
+ */
+export function requireFree(
+  { DATA_DIR }: Pick<Loaded["config"], "DATA_DIR">,
+  source: string | null,
+): void {
+  requireOwnUnit(source);
   const stats = statSync(DATA_DIR, { throwIfNoEntry: false });
   const user = findUser(USER);
   if (stats === undefined || stats.uid === user?.uid) return;
   throw new CommandError(
     `DATA_DIR "${DATA_DIR}" belongs to ${nameOfUser(stats.uid)}, expected ${USER}. If it is the ` +
       `data of this service, run: ` +
+      // Under a running service, what it has there would be another user's.
+      (asksSystemd("is-active", UNIT) ? "sudo systemctl stop flowhook && " : "") +
       (user === null ? `sudo useradd --system --user-group ${USER} && ` : "") +
       `sudo chown -R ${USER}: ${quotePath(DATA_DIR)}`,
   );
