@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<Role>[] = [
 export async function listRoles(options: { config?: string } & ListOptions): Promise<void> {
   const loaded = readConfiguration(options);
   requireDatabase(loaded);
-  await using store = await openStoreOf(loaded);
+  await using store = await openStoreOf(loaded, true);
   const roles = (await readRoles(store)).map(toRole);
   printList(roles, COLUMNS, { ...options, empty: "No roles: the service has not started yet" });
 }

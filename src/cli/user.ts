@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<User>[] = [
 export async function listUsers(options: UserOptions & ListOptions): Promise<void> {
   const loaded = readConfiguration(options);
   requireDatabase(loaded);
-  await using store = await openStoreOf(loaded);
+  await using store = await openStoreOf(loaded, true);
   const users: User[] = [];
   for await (const user of readUsers(store)) users.push(user);
   printList(users, COLUMNS, { ...options, empty: "No users: the service has not started yet" });

@@ -15,6 +15,8 @@ export interface StoreOptions {
   readonly locks?: readonly string[];
   /** The service may have it open too. */
   readonly isBeside?: boolean;
+  /** Of SQLite. Nothing is to be written: tables of an earlier version are refused. */
+  readonly isReading?: boolean;
   /** Something is wrong with it. @param isLost nothing can be written any more */
   readonly onDamage?: (error: Error, isLost: boolean) => void;
   /** Of SQLite. @param error why nothing can be recorded from now on; null: it can be again */

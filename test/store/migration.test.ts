@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -382,6 +382,22 @@ function openBeside(data: string, tell = (_line: string) => {}): Promise<Store> 
   const { config } = loadConfig({ env: { FLOWHOOK_DATA_DIR: data }, cwd: data, terminal: false });
   return openStore(config, openRuntime(data), { isBeside: true, tell });
 }
+
+const isRoot = process.getuid?.() === 0;
+const NOBODY = 65_534;
+
+test("the copy of an older store belongs to the service, also where root made it", async () => {
+  const data = join(folder, "owned");
+  const path = join(data, "flowhook.db");
+  mkdirSync(data);
+  await makeOldStore(path, (db) => fillOldStore(db, 5, 0));
+  if (isRoot) for (const name of [data, path]) chownSync(name, NOBODY, NOBODY);
+  await (await openBeside(data))[Symbol.asyncDispose]();
+  const [copy = ""] = readdirSync(data).filter((name) => name.includes(".before-"));
+  const { uid, gid, mode } = statSync(join(data, copy));
+  assert.equal(mode & 0o777, 0o600);
+  if (isRoot) assert.deepEqual([uid, gid], [NOBODY, NOBODY]);
+});
 
 test("of all who find an older store one brings it up to date, and keeps the others out", async () => {
   const data = join(folder, "at-once");

@@ -1,4 +1,4 @@
-import { renameSync, statfsSync, statSync } from "node:fs";
+import { closeSync, renameSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Kysely } from "kysely";
@@ -10,6 +10,7 @@ import type { Schema } from "../schema.ts";
 import { removePartial } from "./backup.ts";
 import { listApplied } from "./damage.ts";
 import { TakenError, type DataLock } from "./lock.ts";
+import { makeFile } from "./new-file.ts";
 
 /** Copied in one step of some milliseconds; between two of them a signal is heard. */
 const STEP_PAGES = 5000;
@@ -25,6 +26,8 @@ export interface MigrateOptions {
    * @throws TakenError where a service has it: its release may be the older one
    */
   readonly takeLock?: (() => DataLock) | undefined;
+  /** Of who only reads: leaves tables of an earlier version as they are, and is refused. */
+  readonly isReading?: boolean | undefined;
 }
 
 /**
@@ -33,7 +36,7 @@ export interface MigrateOptions {
  *
  * @param applied names of the migrations that the file has
  * @param connection to the database file; the copy lies beside it
- * @throws StartError where the disk has no room for it, or a service uses the file
+ * @throws StartError where the disk has no room for it, a service uses the file, or it is only read
  * @throws the reason of `stopping`
  */
 export async function migrateFile(
@@ -43,6 +46,11 @@ export async function migrateFile(
   options: MigrateOptions,
 ): Promise<void> {
   if (listDue(applied).length === 0) return;
+  if (options.isReading === true && applied.length > 0)
+    throw new StartError(
+      `The database "${connection.name}" is that of an earlier version: the next start of the ` +
+        `service brings it up to date`,
+    );
   const lock = options.takeLock && takeAlone(connection.name, options.takeLock);
   try {
     await migrate(db, connection, options);
@@ -96,6 +104,8 @@ async function copyTo(path: string, connection: Database, stopping: AbortSignal)
     stopping.throwIfAborted();
     return STEP_PAGES;
   };
+  // For the service, where root makes it: before it has a word in it.
+  closeSync(makeFile(path));
   await connection.backup(path, { progress });
   // One file: with a WAL nobody could read it where its folder cannot be written.
   connection.prepare("attach ? as copy").run(path);

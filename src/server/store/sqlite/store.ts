@@ -44,6 +44,8 @@ export interface SqliteOptions {
   readonly listMs?: number;
   /** The service may have it open too: the ledger is left to it, and executions are not read. */
   readonly isBeside?: boolean;
+  /** Nothing is to be written: tables of an earlier version are refused. */
+  readonly isReading?: boolean;
   /** Files that keep other services out, as long as they are there. */
   readonly locks?: readonly string[];
   /** Keeps it out while the tables are brought up to date. @throws TakenError where it is there */
