@@ -34,7 +34,18 @@ export function toRecordText(
   payload: PayloadRow | undefined,
   role: string | null,
 ): string {
-  const summary = JSON.stringify(toSummary(row, role)).slice(0, -1);
+  return toText(toSummary(row, role), payload);
+}
+
+/** The same for callers by the matrix of earlier releases: without what came since. */
+export function toEarlierRecordText(...of: Parameters<typeof toRecordText>): string {
+  const [row, payload, role] = of;
+  const { address: _address, verified: _verified, node: _node, ...summary } = toSummary(row, role);
+  return toText(summary, payload);
+}
+
+function toText(narrow: Partial<ExecutionSummary>, payload: PayloadRow | undefined): string {
+  const summary = JSON.stringify(narrow).slice(0, -1);
   const input = payload?.input_value ?? "null";
   const output = payload?.output_value ?? "null";
   const response = payload?.response ?? "null";

@@ -1,5 +1,5 @@
 import type { Outcome } from "../executions/outcome.ts";
-import { toRecordText } from "../executions/record.ts";
+import { toEarlierRecordText } from "../executions/record.ts";
 import type { Waited } from "../executions/wait.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecution, findPayload } from "../store/executions.ts";
@@ -127,7 +127,7 @@ async function respondEarlier(
 async function readRecord({ store }: CallDeps, id: string): Promise<string> {
   const row = (await findExecution(store, id)) as ExecutionRow;
   const role = row.role_id === null ? undefined : await findRole(store, row.role_id);
-  return toRecordText(row, await findPayload(store, id), role?.name ?? null);
+  return toEarlierRecordText(row, await findPayload(store, id), role?.name ?? null);
 }
 
 export function isOutcome(waited: Waited): waited is { readonly outcome: Outcome } {

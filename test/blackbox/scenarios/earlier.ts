@@ -106,6 +106,28 @@ async function recordOf(
   return record;
 }
 
+const MEMBERS = [
+  "id",
+  "status",
+  "status_message",
+  "webhook",
+  "flow",
+  "flow_version",
+  "is_productive",
+  "is_async",
+  "project_id",
+  "role",
+  "created_by",
+  "parent_id",
+  "replay_of",
+  "created_at",
+  "started_at",
+  "ended_at",
+  "input_value",
+  "output_value",
+  "response",
+];
+
 const RECORD_ROWS: StoryRow[] = [
   {
     name: "key, synchronous, success: the entire record",
@@ -116,7 +138,10 @@ const RECORD_ROWS: StoryRow[] = [
       assert.equal(record["status_message"], "m");
       assert.deepEqual(record["output_value"], [1]);
       const stored = await endedExecution(service, String(record["id"]));
-      assert.deepEqual(Object.keys(record).sort(), Object.keys(stored).sort());
+      // What the releases before the redirect legs had: a caller may know these and no others.
+      assert.deepEqual(Object.keys(record), MEMBERS);
+      for (const name of MEMBERS)
+        assert.deepEqual(record[name], (stored as Record<string, unknown>)[name], name);
     },
   },
   {
