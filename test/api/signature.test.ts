@@ -239,7 +239,7 @@ test("it is carried with its secrets' names, and set where the webhook is create
   await service.want(204, "DELETE", "/webhook/w-2");
   await service.want(204, "DELETE", "/secret/text");
   const missing = await take(422, "?conflicts=rename", text);
-  assert.match(missing.text, /webhooks\.0\.signature\.secrets\.0: there is no secret/);
+  assert.match(missing.text, /webhooks\.0\.signature\.secrets\.0: webhook .* there is no secret/);
 });
 
 test("what is imported by a secret that is changed meanwhile is refused", async () => {

@@ -868,7 +868,8 @@ test("a flow that was given a body has the rest of a request", async () => {
   const code = "export default ({ input_value: { method, query } }) => [method, query]";
   const job = (input: object) => ({ input_value: JSON.stringify(input) });
   assert.deepEqual(await runOf(code, {}, job({ json: { name: "Ada" } })), ["POST", {}]);
-  assert.deepEqual(await runOf(code, {}, job({ query: { a: "1" } })), [null, { a: "1" }]);
+  assert.deepEqual(await runOf(code, {}, job({ query: { a: "1" } })), ["GET", { a: "1" }]);
+  assert.deepEqual(await runOf(code, {}, job({ path: "/a" })), [null, null], "no request");
 });
 
 test("what JSON cannot say is named by its place", async () => {
