@@ -11,6 +11,7 @@ import type { BeginRecord, LedgerRecord } from "../../src/server/store/ledger-re
 import type { StoreNode } from "../../src/server/store/node.ts";
 import { NODES_LOCK } from "../../src/server/store/postgres/locks.ts";
 import { sendingMs, toLimits, transact } from "../../src/server/store/postgres/connection.ts";
+import { Membership } from "../../src/server/store/postgres/membership.ts";
 import { openPostgresStore, type PostgresOptions } from "../../src/server/store/postgres/store.ts";
 import { UnknownBegins } from "../../src/server/store/postgres/unknown-begins.ts";
 import { listenForWaiting } from "../../src/server/store/postgres/waiting-hints.ts";
@@ -223,6 +224,34 @@ test("a node whose lease is over is given up, with what ran there; it comes back
     await other.node.renew(FIGURES);
     return other.node.others === 1 ? true : null;
   });
+});
+
+test("a node that could not come back whole is none, and comes back at the next try", async () => {
+  const url = await server.createDatabase();
+  await using opened = new AsyncDisposableStack();
+  const client = await openClient(opened, url);
+  const folder = newId();
+  await using _other = await openNodeStore(url);
+  const node = { name: "n", version: "0", leaseMs: LEASE_MS, folderId: folder, folderPlace: "1:1" };
+  const membership = new Membership({
+    ...OPTIONS,
+    url,
+    node,
+    allowance: null,
+    listMs: 0,
+    isBeside: false,
+  });
+  await membership.join(client);
+  const { id } = membership;
+  await client.query("delete from node where folder_id = $1", [folder]);
+  await client.query("alter table execution rename column key to other");
+  await assert.rejects(membership.join(client), { code: "42703" });
+  await client.query("alter table execution rename column other to key");
+  assert.equal(membership.id, id);
+  assert.equal((await membership.renew(client, FIGURES)).isMember, false);
+  const again = await membership.join(client);
+  assert.equal(again.id, membership.id);
+  assert.ok((await membership.renew(client, FIGURES)).isMember);
 });
 
 test("a start in the same folder ends what its last one ran, and nobody else's", async () => {

@@ -58,14 +58,15 @@ export class Membership {
           values ($1, $2, $3, $4, $5, $6, 'ready', 0, 0, ${CLOCK}, ${CLOCK} + $7::bigint)`,
         [id, name, version, folderId, folderPlace, slot, leaseMs],
       );
-      return { slot, interrupted };
+      const { rows } = await client.query<{ largest: number | null }>(
+        "select max(key) as largest from execution",
+      );
+      return { id, slot, interrupted, largestKey: rows[0]?.largest ?? null };
     });
     this.#id = id;
+    // Last: where anything has failed it is none of the nodes, and the next renewal says so.
     this.#hasJoined = true;
-    const { rows } = await client.query<{ largest: number | null }>(
-      "select max(key) as largest from execution",
-    );
-    return { ...joined, id, largestKey: rows[0]?.largest ?? null };
+    return joined;
   }
 
   /** How many others live. @returns null: it is no node, or not yet, and its tables may not be there */
