@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../assets/read.ts";
 import { ConfigError } from "../server/config/config-error.ts";
+import { isPassing } from "../server/store/store-error.ts";
 import { StartError } from "../shared/errors.ts";
 import { printAlerts } from "./alerts.ts";
 import { call } from "./call.ts";
@@ -204,6 +205,8 @@ function toKnown(error: unknown): { message: string; exitCode: number } | null {
   if (error instanceof CommandError) return error;
   if (error instanceof ConfigError) return { message: error.message, exitCode: 78 };
   if (error instanceof StartError) return error;
+  if (isPassing(error))
+    return { message: `Cannot use the database now: ${(error as Error).message}`, exitCode: 1 };
   return null;
 }
 

@@ -104,7 +104,7 @@ async function open(stopping: AbortSignal, options: ServiceOptions): Promise<Ser
 
 /** The store was there, and then not any more, or not for as many connections. */
 function toStoreFailure({ message }: Error, config: Config): CommandError {
-  const most = `Each service has up to ${config.DATABASE_CONNECTIONS} connections (DATABASE_CONNECTIONS), and two more for moments`;
+  const most = `Each service has up to ${config.DATABASE_CONNECTIONS} connections (DATABASE_CONNECTIONS), and four more of its own`;
   const advice = databaseFile(config) === null ? most : "Look at its disk";
   return new CommandError(
     `Cannot use the database "${showDatabase(config)}": ${message}. ${advice}`,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
 import { NODE, openTarget, ROOT } from "../blackbox/target.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 import { assertNothingLost, openLoad, Told } from "./cluster-load.ts";
@@ -52,6 +53,23 @@ describe("nodes and their database", () => {
       assert.equal(await service.stop(), 0);
       const ms = performance.now() - from;
       figure(`nodes: SIGTERM until the end, ${cut}`, ms, "ms");
+      assert.ok(ms < mostHere(25_000), "within what a supervisor waits");
+    });
+
+  for (const table of ["execution", "node"])
+    test(`a node ends, though somebody keeps a lock: ${table}`, async () => {
+      await using cluster = await openCluster(server, { nodes: 1 });
+      await using opened = new AsyncDisposableStack();
+      const { service } = cluster.nodes[0] as ClusterNode;
+      assert.equal((await service.call("held")).status, 200);
+      const locking = new pg.Client(cluster.url);
+      await locking.connect();
+      opened.defer(() => locking.end());
+      await locking.query(`begin; lock table ${table}`);
+      const from = performance.now();
+      assert.equal(await service.stop(), 0);
+      const ms = performance.now() - from;
+      figure(`nodes: SIGTERM until the end, ${table} locked`, ms, "ms");
       assert.ok(ms < mostHere(25_000), "within what a supervisor waits");
     });
 

@@ -347,6 +347,21 @@ describe("store in PostgreSQL", () => {
     }
   });
 
+  test("a command says that the database cannot be used, where somebody keeps a lock", async () => {
+    await using service = await openRecording();
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query("begin; lock table audit");
+    const finished = await runCommand(service.target, ["user", "password", "admin"], {
+      cwd: service.directory,
+      input: "another password\n",
+    });
+    await client.end();
+    assert.equal(finished.code, 1, finished.stderr);
+    assert.match(finished.stderr, /^Cannot use the database now: .*lock timeout$/m);
+    assert.doesNotMatch(finished.stderr, /^\s+at /m, "no stack");
+  });
+
   test("an ending at another node is told, however many have begun since", async () => {
     const shared = { FLOW_MAX_CONCURRENT: 4, DATA_KEY: "5e".repeat(32) };
     await using one = await openRecording(shared);

@@ -489,6 +489,53 @@ test("who gives up what is locked leaves nothing at the server that waits for it
     assert.equal(one.status === "rejected" && (one.reason as StoreError).kind, "unavailable");
 });
 
+test("units and what a node does for all wait for no lock of each other", async () => {
+  const url = await server.createDatabase();
+  await using opened = new AsyncDisposableStack();
+  const store = opened.use(await openNodeStore(url));
+  const locking = await openClient(opened, url);
+  const commit = (table: string) => {
+    const one = sql`delete from ${sql.table(table)} where false`;
+    return store.commit([toStatement({ compile: () => one.compile(store.rows) })]);
+  };
+  await locking.query("begin; lock table audit");
+  const units = Array.from({ length: 20 }, () => commit("audit"));
+  const refused = assert.rejects(units[0] as Promise<unknown>, { code: "55P03" });
+  for (const unit of units) unit.catch(() => {});
+  const swept = await Promise.race([store.node.sweep(), refused]);
+  assert.deepEqual(swept, { nodes: [], interrupted: [] });
+  await refused;
+  await locking.query("rollback; begin; lock table execution");
+  await Promise.allSettled(units);
+  const waiting = assert.rejects(store.node.listWaiting(), { code: "55P03" });
+  await Promise.race([commit("audit"), waiting.then(() => assert.fail("the unit came later"))]);
+  await waiting;
+  await locking.query("rollback");
+});
+
+test("a start says what it waits for, where somebody keeps a lock, and goes on after it", async () => {
+  const url = await server.createDatabase();
+  await (await openNodeStore(url))[Symbol.asyncDispose]();
+  await using opened = new AsyncDisposableStack();
+  for (const table of ["migration", "node"]) {
+    const locking = await openClient(opened, url);
+    await locking.query(`begin; lock table ${table}`);
+    const told = Promise.withResolvers<string>();
+    const node = {
+      name: "n",
+      version: "0",
+      leaseMs: LEASE_MS,
+      folderId: newId(),
+      folderPlace: "1:1",
+    };
+    const starting = openPostgresStore({ ...OPTIONS, url, node, tell: told.resolve });
+    starting.catch(told.reject);
+    assert.match(await told.promise, /keeps a lock on a table of the database .*: waiting for it$/);
+    await locking.query("rollback");
+    await (await starting)[Symbol.asyncDispose]();
+  }
+});
+
 test("what is large is written and read over a slow network too", async () => {
   await using opened = new AsyncDisposableStack();
   const { proxy, store } = await openThrough(opened);

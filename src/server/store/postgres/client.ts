@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { StartError } from "../../../shared/errors.ts";
 import type { ExecutionRow } from "../execution-row.ts";
@@ -7,7 +8,7 @@ import type { NodeFigures, Startable, Swept, Wanted } from "../node.ts";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
 import type { SharedTask } from "../shared-store.ts";
-import { StoreError } from "../store-error.ts";
+import { newUnavailable, StoreError } from "../store-error.ts";
 import type {
   Answer,
   ClockRequest,
@@ -34,6 +35,9 @@ export interface ClientEvents {
   lost(error: Error): void;
 }
 
+/** How long its end may take, in milliseconds. */
+const END_MS = 15_000;
+
 interface Waiting {
   resolve(answer: never): void;
   reject(error: Error): void;
@@ -50,6 +54,8 @@ export class Client {
   #id = 0;
   #isOpen = false;
   #lost: Error | null = null;
+  /** Rejects once the end has taken as long as it may; null: it goes on. */
+  #ending: Promise<never> | null = null;
   #onWaiting = (): void => {};
   /** How many other nodes live, as of the latest second in which that could be asked. */
   others = 0;
@@ -171,7 +177,8 @@ export class Client {
 
   /** @returns what it left running */
   leave(): Promise<readonly Interrupted[]> {
-    return this.#ask({ leave: true }, ({ left }: { left: readonly Interrupted[] }) => left);
+    const left = (answer: { left: readonly Interrupted[] }) => answer.left;
+    return this.#unlessLate(this.#ask({ leave: true }, left));
   }
 
   /** @returns null where another service has the task */
@@ -183,11 +190,22 @@ export class Client {
     return { [Symbol.asyncDispose]: release };
   }
 
-  /** Before it is open nothing is under way: what it may have begun ends with its connections. */
+  /**
+   * Before it is open nothing is under way: what it may have begun ends with its connections, as does
+   * what is not done soon.
+   */
   async close(): Promise<void> {
     if (this.#isOpen && this.#lost === null)
-      await this.#ask({ close: true }, () => null).catch(() => {});
+      await this.#unlessLate(this.#ask({ close: true }, () => null)).catch(() => {});
     await this.#worker.terminate();
+  }
+
+  /** Of all that an end asks: a unit may take minutes, which no supervisor waits. */
+  #unlessLate<T>(answer: Promise<T>): Promise<T> {
+    this.#ending ??= wait(END_MS, null, { ref: false }).then(() => {
+      throw newUnavailable("The store is closed");
+    });
+    return Promise.race([answer, this.#ending]);
   }
 
   #ask<A, T>(act: Act, read: (answer: A) => T): Promise<T> {

@@ -51,6 +51,9 @@ export interface TimedQuery extends pg.QueryConfig {
  */
 export const GIVEN_UP_MS = ANSWER_MS - 500;
 
+/** Whoever else keeps a lock is waited for so long: what is answered at once is, and a stop ends. */
+export const LOCK_LIMIT = `lock_timeout = ${GIVEN_UP_MS}`;
+
 /** The server notices within half a minute that this machine is gone. */
 const toKeepalive = (set: "set" | "set local") => `${set} tcp_keepalives_idle = 10;
   ${set} tcp_keepalives_interval = 5;

@@ -51,6 +51,11 @@ export function isDeadlock(error: unknown): boolean {
   return toUnitError(error).code === "40P01";
 }
 
+/** Whether somebody else has kept a lock for as long as it may be waited for: nothing was changed. */
+export function isLocked(error: unknown): boolean {
+  return toUnitError(error).code === "55P03";
+}
+
 /** Whether the server gave a statement up, which changed nothing. */
 export function isOutOfTime(error: unknown): boolean {
   return toUnitError(error).code === "57014";

@@ -7,7 +7,7 @@ import { COLUMNS } from "../executions.ts";
 import { INTERRUPTED_COLUMNS, type Interrupted } from "../interrupted.ts";
 import type { NodeFigures, Swept, Wanted } from "../node.ts";
 import { INTERRUPTED } from "../unended.ts";
-import { describePlace, transact } from "./connection.ts";
+import { describePlace, LOCK_LIMIT, transact } from "./connection.ts";
 import { FULL_WEBHOOKS } from "./webhook-states.ts";
 import { CLOCK, NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Joined, Renewed, ThreadData } from "./thread-protocol.ts";
@@ -46,7 +46,8 @@ export class Membership {
   async join(client: Client): Promise<Joined> {
     const id = randomUUID() as string;
     const joined = await transact(client, async () => {
-      await client.query(NODES_LOCK);
+      // A node that brings the tables up to date may take long; whoever else has locked one may not.
+      await client.query(`set local lock_timeout = 0; ${NODES_LOCK}; set local ${LOCK_LIMIT}`);
       await this.#refuseCopy(client);
       const { folderId: last } = this.#data.node;
       const interrupted = await this.#endGone(client, "folder_id", last);
@@ -63,8 +64,8 @@ export class Membership {
       );
       return { id, slot, interrupted, largestKey: rows[0]?.largest ?? null };
     });
-    this.#id = id;
     // Last: where anything has failed it is none of the nodes, and the next renewal says so.
+    this.#id = id;
     this.#hasJoined = true;
     return joined;
   }

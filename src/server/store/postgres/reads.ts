@@ -3,7 +3,7 @@ import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
 import {
   ANSWER_MS,
-  GIVEN_UP_MS,
+  LOCK_LIMIT,
   prepareClient,
   toClientConfig,
   toValue,
@@ -47,7 +47,7 @@ export class Reads {
     // Set at the start of a connection, it would be one more thing that a pooler has to know.
     const prepareRows = (client: pg.PoolClient): Promise<unknown> =>
       unlessSilent(client, () =>
-        prepareClient(client).then(() => client.query(`set lock_timeout = ${GIVEN_UP_MS}`)),
+        prepareClient(client).then(() => client.query(`set ${LOCK_LIMIT}`)),
       );
     this.#rows = new pg.Pool({
       ...config,

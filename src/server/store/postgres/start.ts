@@ -5,8 +5,15 @@ import { StartError } from "../../../shared/errors.ts";
 import { apply, listDue, openProgress, refuseNewer } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { toDialect } from "./compiler.ts";
-import { ANSWER_MS, describePlace, transact, type Session, type TimedQuery } from "./connection.ts";
-import { isDeadlock, isDenied, toUnitError } from "./error.ts";
+import {
+  ANSWER_MS,
+  describePlace,
+  LOCK_LIMIT,
+  transact,
+  type Session,
+  type TimedQuery,
+} from "./connection.ts";
+import { isDeadlock, isDenied, isLocked, toUnitError } from "./error.ts";
 import { CLOCK, NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Opened, ThreadData } from "./thread-protocol.ts";
 
@@ -114,7 +121,7 @@ export async function prepareTables(
   tell: (line: string) => void,
   isBeside = false,
 ): Promise<Pick<Opened, "moved">> {
-  await untilNoDeadlock(() => transact(client, () => bringUpToDate(client, tell, isBeside)));
+  await transact(client, () => bringUpToDate(client, tell, isBeside));
   return { moved: await openTables(client).selectFrom("execution_moved").selectAll().execute() };
 }
 
@@ -134,26 +141,47 @@ export async function bringUpToDate(
     tell("Another service starts on the database, or a move fills it: waiting for it");
     await client.query(NODES_LOCK);
   }
+  // No other node starts, or looks for lost ones, while this one waits.
+  await client.query(`set local ${LOCK_LIMIT}`);
   const applied = await readApplied(client);
   refuseNewer(applied);
   const due = listDue(applied, true);
   if (due.length === 0) return;
   if (applied.length > 0 && isBeside) await refuseServed(client);
   if (applied.length > 0) tell("The database is brought up to date");
+  await client.query("set local lock_timeout = 0");
   await apply(openTables(client), due, openProgress(tell));
 }
 
-/** Of a node that goes on meanwhile, a unit may have one table and want another that is changed already. */
-async function untilNoDeadlock(act: () => Promise<void>): Promise<void> {
-  for (let left = TRIES; ; left -= 1)
+const TRIES = 20;
+
+/**
+ * Tries again what a start does with the tables. Of a node that goes on meanwhile, a unit may have one
+ * table and want another that is changed already; others may keep a lock, for up to 30 seconds.
+ *
+ * @throws StartError where they keep it longer
+ */
+export async function untilFree<T>(
+  { url }: Pick<ThreadData, "url">,
+  tell: (line: string) => void,
+  act: () => Promise<T>,
+): Promise<T> {
+  const lock = `a lock on a table of the ${describePlace(url)}`;
+  const until = performance.now() + PATIENCE_MS;
+  let [left, isTold] = [TRIES, false];
+  for (;;)
     try {
       return await act();
     } catch (error) {
-      if (left === 0 || !isDeadlock(error)) throw error;
+      if (isDeadlock(error) && (left -= 1) >= 0) continue;
+      if (!isLocked(error)) throw error;
+      if (performance.now() >= until)
+        throw new StartError(`Another client of the server keeps ${lock}: see pg_locks there`);
+      if (!isTold) tell(`Another client of the server keeps ${lock}: waiting for it`);
+      isTold = true;
+      await wait(RETRY_MS);
     }
 }
-
-const TRIES = 20;
 
 /** @throws StartError */
 async function refuseServed(client: Client): Promise<void> {

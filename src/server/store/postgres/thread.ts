@@ -9,7 +9,7 @@ import { Lanes } from "./lanes.ts";
 import { listStartable } from "./webhook-states.ts";
 import { Membership } from "./membership.ts";
 import { Reads } from "./reads.ts";
-import { prepareTables, warnOfDurability } from "./start.ts";
+import { prepareTables, untilFree, warnOfDurability } from "./start.ts";
 import type {
   Answer,
   ClockRequest,
@@ -40,16 +40,21 @@ function answer(message: Answer): void {
 
 async function serve(): Promise<void> {
   const writer = new Writer(data, tell);
+  const nodeWriter = new Writer(data, tell);
   const membership = new Membership(data);
   const heartbeat = new Heartbeat(data, {
     tell,
     onReached: async (client) => {
       await writer.giveUpDead(client);
+      await nodeWriter.giveUpDead(client);
       // What is locked is asked again in a second.
       const others = await membership.countOthers(client).catch(() => null);
       if (others !== null) tell({ others });
     },
-    onLost: () => writer.giveUp(),
+    onLost() {
+      writer.giveUp();
+      nodeWriter.giveUp();
+    },
     prepare: (client) =>
       listenForWaiting(client, (node) => {
         if (node !== membership.id) tell({ isWaiting: true });
@@ -60,12 +65,15 @@ async function serve(): Promise<void> {
   const tellLine = (line: string): void => tell({ line });
   const opened = await writer.run(async (client) => {
     if (data.durability === "full") await warnOfDurability(client, tellLine);
-    const { moved } = await prepareTables(client, tellLine, data.isBeside);
-    return { moved, joined: data.isBeside ? null : await membership.join(client) };
+    const prepare = () => prepareTables(client, tellLine, data.isBeside);
+    const { moved } = await untilFree(data, tellLine, prepare);
+    const join = () => untilFree(data, tellLine, () => membership.join(client));
+    return { moved, joined: data.isBeside ? null : await join() };
   });
   addMoved(opened.moved);
   const parts = {
     writer,
+    nodeWriter,
     heartbeat,
     membership,
     reads: new Reads(data),
@@ -85,6 +93,8 @@ async function serve(): Promise<void> {
 
 interface Parts {
   readonly writer: Writer;
+  /** What a node does for all: it waits for no unit, and no unit for it. */
+  readonly nodeWriter: Writer;
   readonly heartbeat: Heartbeat;
   readonly membership: Membership;
   readonly reads: Reads;
@@ -104,8 +114,8 @@ async function respond(request: Request, parts: Parts): Promise<Answer> {
   if ("release" in request) return { id, isHeld: await holds.release(request.release) };
   if (!("close" in request)) return respondAsNode(request, parts);
   await Promise.all([lanes.close(), reads.close(), holds.close()]);
-  await writer.close();
-  // Until then it is what tells that the writer's connection is dead.
+  await Promise.all([writer.close(), parts.nodeWriter.close()]);
+  // Until then it is what tells that a writer's connection is dead.
   await heartbeat.close();
   return { id, closed: true };
 }
@@ -116,11 +126,11 @@ function commit(writer: Writer, unit: readonly UnitStatement[]): Promise<readonl
 
 function respondAsNode(
   request: NodeAct & { readonly id: number },
-  { writer, heartbeat, membership }: Parts,
+  { nodeWriter, heartbeat, membership }: Parts,
 ): Promise<Answer> {
   const { id } = request;
-  // A unit that takes long ends no lease.
-  const connection = "renew" in request || "rejoin" in request ? heartbeat : writer;
+  // What takes long ends no lease.
+  const connection = "renew" in request || "rejoin" in request ? heartbeat : nodeWriter;
   return connection.run(async (client) => {
     if ("renew" in request) return { id, renewed: await membership.renew(client, request.renew) };
     if ("sweep" in request) return { id, swept: await membership.sweep(client) };

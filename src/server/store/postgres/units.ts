@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import {
   isLong,
+  LOCK_LIMIT,
   sendingMs,
   sizeOf,
   toIdleLimit,
@@ -30,7 +31,9 @@ export async function commitUnit(
     }
     return changes;
   };
-  return transact(client, act, isLong(sending) ? toIdleLimit(sending) : "");
+  const idle = isLong(sending) ? `; ${toIdleLimit(sending)}` : "";
+  // Behind a pooler the connection may be one that has no such limit.
+  return transact(client, act, `set local ${LOCK_LIMIT}${idle}`);
 }
 
 /** How long it takes at the most to send a unit, in milliseconds. */

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 import { findOwn, isDirect, isWorking, type Backend } from "./backend.ts";
-import { ANSWER_MS, Session, setDurability } from "./connection.ts";
+import { ANSWER_MS, LOCK_LIMIT, Session, setDurability } from "./connection.ts";
 import { reach } from "./start.ts";
 import type { Event, ThreadData } from "./thread-protocol.ts";
 
@@ -20,6 +20,7 @@ export class Writer {
     this.#data = data;
     this.#tell = tell;
     this.#session = new Session(data, async (client) => {
+      await client.query(`set ${LOCK_LIMIT}`);
       if (data.durability === "full") await setDurability(client, "full");
       const own = await findOwn(client);
       this.#backend = own !== null && isDirect(client, own) ? own : null;
