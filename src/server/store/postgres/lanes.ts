@@ -8,11 +8,13 @@ import { LaneWrites } from "./lane-writes.ts";
 import type { Membership } from "./membership.ts";
 import { PATIENCE_MS } from "./patience.ts";
 import { Predecessor } from "./predecessor.ts";
-import { writeRecords, type Recorder } from "./records.ts";
+import { isLines, writeRecords, type Recorder } from "./records.ts";
 import type { Lane, Recorded, ThreadData, Written } from "./thread-protocol.ts";
 import { UnknownBegins } from "./unknown-begins.ts";
 
 const RETRY_MS = 250;
+/** With less left nothing is tried again that the server has given up: it takes as long once more. */
+const WORTH_MS = 2000;
 
 /**
  * A statement is planned once, for tables as they are then. Where they are small just then, every
@@ -61,19 +63,22 @@ export class Lanes {
   async #write(lane: Lane, entries: readonly LedgerEntry[]): Promise<Recorded> {
     const unanswered = new Set<string>();
     const until = performance.now() + PATIENCE_MS;
-    const isPatient = (): boolean =>
-      performance.now() < until || (lane === "log" && !this.#isHurried);
     for (; ; await wait(RETRY_MS))
       try {
         return await this.#lanes[lane].run((client) => this.#record(client, entries, unanswered));
       } catch (error) {
-        const isPassing = isLost(error) || isOutOfTime(error);
-        if (isPassing && isPatient()) continue;
+        if (this.#triesAgain(lane, error, until - performance.now())) continue;
         this.#unknown.add(entries, unanswered);
         if (this.#unknown.size > 0) this.#settleSoon();
         const errors = entries.map((_, at) => [at, toUnitError(error)] as const);
         return { errors, overtaken: [], heldBack: [] };
       }
+  }
+
+  /** Of begins and endings somebody is told in time; lines are tried for as long as the service runs. */
+  #triesAgain(lane: Lane, error: unknown, leftMs: number): boolean {
+    if (lane === "log" && !this.#isHurried) return toUnitError(error).kind === "unavailable";
+    return leftMs > (isOutOfTime(error) ? WORTH_MS : 0) && isPassing(error);
   }
 
   async close(): Promise<void> {
@@ -96,7 +101,8 @@ export class Lanes {
     try {
       return await writeRecords(client, recorder, entries);
     } catch (error) {
-      if (isLost(error)) unanswered.add(recorder.node);
+      // Of lines that are written apart some may be there already.
+      if (isLost(error) || isLines(entries)) unanswered.add(recorder.node);
       throw error;
     }
   }
@@ -116,4 +122,8 @@ export class Lanes {
         await wait(RETRY_MS);
       }
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return isLost(error) || isOutOfTime(error);
 }

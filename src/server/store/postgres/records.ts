@@ -39,10 +39,21 @@ export async function writeRecords(
   try {
     return await writeTogether(client, { ...recorder, isApart: false }, entries);
   } catch (error) {
-    if (isLost(error) || isOutOfTime(error)) throw error;
+    if (isOfAll(error, entries)) throw error;
     const apart = { ...recorder, isApart: true };
     return writeApart((some) => writeTogether(client, apart, some), entries, toParts(entries));
   }
+}
+
+/** Whether all are lines of logs, which are tried again until they are written. */
+export function isLines(entries: readonly LedgerEntry[]): boolean {
+  return entries.every(({ record }) => record.kind === "log");
+}
+
+/** Whether no record of these is to blame. */
+function isOfAll(error: unknown, entries: readonly LedgerEntry[]): boolean {
+  if (isLost(error) || isOutOfTime(error)) return true;
+  return isLines(entries) && toUnitError(error).kind === "unavailable";
 }
 
 type WriteEntries = (entries: readonly LedgerEntry[]) => Promise<Recorded>;
@@ -62,7 +73,7 @@ async function writeApart(
       heldBack.push(...recorded.heldBack);
       for (const [at, error] of recorded.errors) errors.push([part[at] as number, error]);
     } catch (error) {
-      if (isLost(error) || isOutOfTime(error)) throw error;
+      if (isOfAll(error, entries)) throw error;
       for (const at of part) errors.push([at, toUnitError(error)]);
     }
   return { errors, overtaken, heldBack };
