@@ -223,6 +223,26 @@ describe("store in PostgreSQL", () => {
         );
     });
 
+  test("a service ends, though lines of logs wait for PostgreSQL", async (t) => {
+    const database = await server.createDatabase();
+    const proxy = await openFaultProxy(database);
+    t.after(() => proxy.close());
+    await using service = await openTestService({
+      config: { DATABASE_URL: proxy.through(database) },
+      flows: ["logging"],
+    });
+    await service.createWebhook("logging", "logging");
+    const { headers } = await service.call("logging", "?lines=500");
+    const id = headers["flowhook-execution-id"] ?? "";
+    await poll("a line", async () => (await readLog(service, id)).length > 0 || null);
+    proxy.drop();
+    // Longer than whoever reads waits for them.
+    await wait(6000);
+    const from = performance.now();
+    assert.equal(await service.stop(), 0);
+    assert.ok(performance.now() - from < mostHere(20_000));
+  });
+
   test("while the user has no rights calls get 503, what runs ends later, and all goes on", async () => {
     const database = await server.createDatabase();
     const own = new URL(database);

@@ -144,39 +144,6 @@ test("who waits for all is told of a failure before the last of them", async () 
   assert.equal(await ledger.settled(), true);
 });
 
-test("lines behind those that can be tried again are given back with them, in their order", async () => {
-  const { ledger, sent, waiting } = openLedger();
-  const told: string[] = [];
-  const append = (id: string) =>
-    ledger.append({ kind: "log", id, lines: [] }, null, {
-      written: () => told.push(`${id} written`),
-      failed: ({ kind }) => told.push(`${id} ${kind}`),
-    });
-  for (const id of ["a", "b", "c"]) {
-    append(id);
-    await turn();
-  }
-  assert.deepEqual(sent, [["a"]], "one batch at a time");
-  const failed = (kind: "unavailable" | "reference") => ({
-    ...NOTHING,
-    errors: [[0, { kind, code: "x", message: "" }] as const],
-    batches: 1,
-  });
-  waiting[0]?.resolve(failed("unavailable"));
-  await turn();
-  assert.deepEqual(told.splice(0), ["a unavailable", "b unavailable", "c unavailable"]);
-  assert.equal(await ledger.settled(), true);
-  append("d");
-  await turn();
-  append("e");
-  // No later try would help: what is behind goes on.
-  waiting[1]?.resolve(failed("reference"));
-  await turn();
-  waiting[2]?.resolve({ ...NOTHING, batches: 1 });
-  await turn();
-  assert.deepEqual(told, ["d reference", "e written"]);
-});
-
 test("an ending waits for lines, and who reads for them no longer than for the rest", async () => {
   const { ledger, sent, waiting } = openLedger();
   ledger.append({ kind: "log", id: "a", lines: [] }, null, { failed: assert.fail });

@@ -16,6 +16,7 @@ import type { ActiveExecution } from "./active.ts";
 import { Changes } from "./changes.ts";
 import type { Input } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
+import { openRareLine } from "../../shared/rare-line.ts";
 import { toStorable } from "../store/storable-text.ts";
 import { UnwrittenLines } from "./unwritten-lines.ts";
 
@@ -28,6 +29,7 @@ export class Journal {
   readonly #store: Store;
   readonly #log: Log;
   readonly #unwritten = new UnwrittenLines();
+  readonly #tellLeft: ReturnType<typeof openRareLine>;
   /** The service stops: what has not begun is not tried again. */
   isClosing = false;
   /** It has stopped: nor is what has ended. */
@@ -36,6 +38,7 @@ export class Journal {
   constructor(store: Store, log: Log) {
     this.#store = store;
     this.#log = log;
+    this.#tellLeft = openRareLine(log, "warn");
   }
 
   /**
@@ -132,8 +135,9 @@ export class Journal {
     });
   }
 
+  /** What runs on while the service ends says nothing any more: its execution is interrupted. */
   addLog(id: string, lines: readonly LogLine[]): void {
-    if (lines.length === 0) return;
+    if (lines.length === 0 || this.isStopped) return;
     const storable = lines.map((line) => ({ ...line, text: toStorable(line.text) }));
     if (this.#unwritten.has(id)) this.#unwritten.add(id, storable);
     else this.#appendLog(id, storable);
@@ -143,15 +147,12 @@ export class Journal {
     this.#store.ledger.append({ kind: "log", id, lines }, null, {
       written: () => this.changes.publish(id, "log"),
       failed: (error) => {
-        if (this.isStopped || !isPassing(error)) return this.#leaveLog(id, error);
+        if (this.isStopped || !isPassing(error))
+          return this.#tellLeft({ execution: id, error: String(error) }, "Cannot write log lines");
         this.#unwritten.add(id, lines);
         setTimeout(() => this.#appendUnwritten(id), RETRY_MS).unref();
       },
     });
-  }
-
-  #leaveLog(id: string, error: StoreError): void {
-    this.#log.warn({ execution: id, error: String(error) }, "Cannot write log lines");
   }
 
   #appendUnwritten(id: string): void {

@@ -1,6 +1,6 @@
 import { lengthOf, type LedgerEntry, type LedgerRecord } from "../ledger-record.ts";
 import type { RecordEvents } from "../ledger.ts";
-import { isRefusal, StoreError, type UnitError } from "../store-error.ts";
+import { isRefusal, StoreError } from "../store-error.ts";
 import { MOST_OF_BATCH, type Recorded } from "./thread-protocol.ts";
 
 /** A record, and who is told what becomes of it. */
@@ -16,8 +16,6 @@ export interface LaneOptions {
   /** It was written, or will not be. */
   done(entry: LedgerEntry): void;
   onDamage(error: Error): void;
-  /** Whether what comes behind a record that can be tried again is given back with it. */
-  readonly isInOrder: boolean;
 }
 
 /** Records of one lane, which are sent to its thread in each turn of the event loop. */
@@ -33,6 +31,9 @@ export class LaneQueue {
   #underWay = 0;
   #lengthUnderWay = 0;
   #readers: Reader[] = [];
+  /** When it became known last what became of some, as performance.now(). */
+  #movedAt = 0;
+  #limit: NodeJS.Timeout | undefined;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -44,6 +45,7 @@ export class LaneQueue {
   }
 
   add(entry: Waiting): void {
+    if (this.#ended === this.#added) this.#movedAt = performance.now();
     this.#added += 1;
     this.#gathered.push(entry);
     this.#flushSoon();
@@ -54,16 +56,27 @@ export class LaneQueue {
     this.#flushSoon();
   }
 
-  /** Whether it is known of all that was added what became of it. */
-  get isIdle(): boolean {
-    return this.#ended === this.#added;
+  /**
+   * Resolves once all that was added until now has ended: with whether it was written.
+   *
+   * @param mostMs false where none has ended for so long; without end unless told
+   */
+  settled(mostMs = Infinity): Promise<boolean> {
+    const until = this.#added;
+    if (this.#ended === until) return Promise.resolve(true);
+    if (performance.now() - this.#movedAt >= mostMs) return Promise.resolve(false);
+    if (mostMs !== Infinity) this.#letGoAfter(mostMs);
+    return new Promise((resolve) => this.#readers.push({ until, isWell: true, resolve }));
   }
 
-  /** Resolves once all that was added until now has ended: with whether it was written. */
-  settled(): Promise<boolean> {
-    if (this.isIdle) return Promise.resolve(true);
-    const until = this.#added;
-    return new Promise((resolve) => this.#readers.push({ until, isWell: true, resolve }));
+  #letGoAfter(mostMs: number): void {
+    const leftMs = this.#movedAt + mostMs - performance.now();
+    this.#limit ??= setTimeout(() => {
+      this.#limit = undefined;
+      if (this.#readers.length === 0) return;
+      if (performance.now() - this.#movedAt < mostMs) return this.#letGoAfter(mostMs);
+      for (const { resolve } of this.#readers.splice(0)) resolve(false);
+    }, leftMs).unref();
   }
 
   #flushSoon(): void {
@@ -78,7 +91,7 @@ export class LaneQueue {
   /** Whether the thread has enough for now. */
   get #isBusy(): boolean {
     const isLong = this.#underWay > 0 && this.#lengthUnderWay >= MOST_OF_BATCH.length;
-    return isLong || this.#underWay >= (this.#options.isInOrder ? 1 : MOST_UNDER_WAY);
+    return isLong || this.#underWay >= MOST_UNDER_WAY;
   }
 
   #flush(): void {
@@ -111,27 +124,24 @@ export class LaneQueue {
     this.#lengthUnderWay -= sumOf(entries);
     const isWell = recorded.errors.every(([, { kind }]) => isRefusal(kind));
     if (!isWell) for (const reader of this.#readers) reader.isWell = false;
+    this.#ended += entries.length;
+    this.#movedAt = performance.now();
     const errors = new Map(recorded.errors);
     const left = {
       overtaken: new Set(recorded.overtaken),
       heldBack: new Set(recorded.heldBack),
     };
-    const passing = this.#options.isInOrder ? findPassing(recorded) : undefined;
-    const behind = passing === undefined ? [] : this.#gathered.splice(0);
-    this.#ended += entries.length + behind.length;
     // The next batch is under way while these are told.
     if (!this.#isBusy) this.#flush();
-    entries.forEach((entry, at) => this.#tellEnd(entry, errors.get(at), left));
-    for (const entry of behind) this.#tellEnd(entry, passing, left);
+    entries.forEach((entry, at) => {
+      const error = errors.get(at);
+      this.#options.done(entry);
+      if (error !== undefined) this.#tell(() => entry.events.failed(new StoreError(error)));
+      else this.#tellWritten(entry, left);
+    });
     const due = this.#readers.filter(({ until }) => until <= this.#ended);
     this.#readers = this.#readers.filter(({ until }) => until > this.#ended);
     for (const reader of due) reader.resolve(reader.isWell);
-  }
-
-  #tellEnd(entry: Waiting, error: UnitError | undefined, left: Left): void {
-    this.#options.done(entry);
-    if (error === undefined) this.#tellWritten(entry, left);
-    else this.#tell(() => entry.events.failed(new StoreError(error)));
   }
 
   #tellWritten({ record, events }: Waiting, { overtaken, heldBack }: Left): void {
@@ -156,10 +166,6 @@ export class LaneQueue {
       this.#options.onDamage(error instanceof Error ? error : new Error(String(error)));
     }
   }
-}
-
-function findPassing({ errors }: Recorded): UnitError | undefined {
-  return errors.find(([, { kind }]) => kind === "unavailable")?.[1];
 }
 
 function sumOf(entries: readonly Waiting[]): number {

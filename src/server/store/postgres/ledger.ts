@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import type { Ledger, RecordEvents } from "../ledger.ts";
 import { lengthOf, type LedgerEntry, type LedgerRecord } from "../ledger-record.ts";
 import { newUnavailable } from "../store-error.ts";
@@ -50,8 +49,6 @@ export class PostgresLedger implements Ledger {
     this.#options = options;
     const open = (lane: Lane): LaneQueue =>
       new LaneQueue({
-        // Lines that are given back are written later: none of the same log may come before them.
-        isInOrder: lane === "log",
         write: async (records) => {
           this.#records += records.length;
           const written = await options.record(lane, records);
@@ -133,12 +130,17 @@ export class PostgresLedger implements Ledger {
   }
 
   /** Resolves once all that was appended until now is in the tables, or has failed. */
-  async settled(): Promise<boolean> {
+  settled(): Promise<boolean> {
+    return this.#settled(PATIENCE_MS);
+  }
+
+  /** @param linesMs how long lines of logs are waited for: they are tried for as long as it takes */
+  async #settled(linesMs: number): Promise<boolean> {
     const isEnding = [...this.#logging.values()].some(({ endings }) => endings.length > 0);
     const { begin, end, log } = this.#lanes;
-    const settled = await Promise.all([begin.settled(), end.settled(), untilPatient(log)]);
+    const settled = await Promise.all([begin.settled(), end.settled(), log.settled(linesMs)]);
     const isSettled = settled.every(Boolean);
-    return isEnding && isSettled ? this.settled() : isSettled;
+    return isEnding && isSettled ? this.#settled(linesMs) : isSettled;
   }
 
   /** Batches that were written, and records in them, since the start. */
@@ -149,7 +151,7 @@ export class PostgresLedger implements Ledger {
   /** Writes what it has. */
   async close(): Promise<void> {
     this.#options.hurry();
-    while (this.#count > 0) await this.settled();
+    while (this.#count > 0) await this.#settled(Infinity);
     this.#isClosed = true;
   }
 
@@ -168,11 +170,4 @@ export class PostgresLedger implements Ledger {
     }
     if (this.hasRoom) for (const resolve of this.#starters.splice(0)) resolve(true);
   }
-}
-
-/** Lines are tried for longer than a reader waits. */
-function untilPatient(lane: LaneQueue): Promise<boolean> {
-  if (lane.isIdle) return Promise.resolve(true);
-  const late = wait(PATIENCE_MS, false, { ref: false });
-  return Promise.race([lane.settled(), late]);
 }
