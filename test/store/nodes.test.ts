@@ -626,6 +626,19 @@ test("a connection that is lost while it is read from costs what was read alone"
   }
 });
 
+test("reads on connections that are dead, and tell nobody, are done on others", async () => {
+  await using opened = new AsyncDisposableStack();
+  const { proxy, store } = await openThrough(opened);
+  const read = (reads: Store["rows"]) => sql`select pg_sleep(0.1)`.execute(reads);
+  const all = [store.rows, store.rows, store.lists, store.lists];
+  await Promise.all(all.map(read));
+  proxy.strand();
+  await wait(1100);
+  const from = performance.now();
+  for (const reads of all) await read(reads);
+  assert.ok(performance.now() - from < 4500, "none has waited for its connection's end");
+});
+
 test("a unit on a connection that is dead, and tells nobody, ends, and the next one is done", async () => {
   await using opened = new AsyncDisposableStack();
   const { proxy, store } = await openThrough(opened);

@@ -8,6 +8,7 @@ import {
   toClientConfig,
   toValue,
   unlessSilent,
+  type TimedQuery,
 } from "./connection.ts";
 import type { NamedQuery, ThreadData } from "./thread-protocol.ts";
 
@@ -20,6 +21,10 @@ const [MANY, MOST_LISTS] = [8, 2];
 const PLAN_CHANGED = "0A000";
 /** SQLSTATE of a statement that was given up. */
 const CANCELED = "57014";
+
+/** A connection that was idle for longer is asked first, and has so long for its answer. */
+const [IDLE_MS, ASK_MS] = [1000, 1000];
+const ASKED: TimedQuery = { text: "select 1", query_timeout: ASK_MS };
 
 /** A list that is read, or waits for a connection. */
 interface Listing {
@@ -34,6 +39,10 @@ export class Reads {
   readonly #lists: pg.Pool;
   /** By the ids of their requests. */
   readonly #listings = new Map<number, Listing>();
+  /** When each was read from last, as performance.now(). */
+  readonly #usedAt = new WeakMap<pg.PoolClient, number>();
+  /** One that was read from last before that is dead, as another one is. */
+  #deadBefore = 0;
 
   constructor(data: ThreadData) {
     // A standby that is not promoted yet would answer, with what it had then, for as long as it is read.
@@ -77,10 +86,10 @@ export class Reads {
 
   /** For as long as something of it arrives: what is large may take its time. */
   async #queryRows(query: pg.QueryConfig): Promise<Row[]> {
-    const client = await this.#rows.connect();
+    const client = await this.#take(this.#rows);
     try {
       const { rows } = await unlessSilent(client, () => client.query<Row>(query));
-      client.release();
+      this.#giveBack(client);
       return rows;
     } catch (error) {
       client.release(true);
@@ -101,21 +110,40 @@ export class Reads {
   }
 
   async #readList(listing: Listing, { sql, parameters }: Query): Promise<Row[]> {
-    const client = await this.#lists.connect();
+    const client = await this.#take(this.#lists);
     if (listing.isStopped) {
-      client.release();
+      this.#giveBack(client);
       return [];
     }
     listing.processId = (client as unknown as { processID: number }).processID;
     try {
       const { rows } = await client.query<Row>(sql, parameters.map(toValue));
       // What was to stop it may come late: it would stop whatever is read there next.
-      client.release(listing.isStopped);
+      if (listing.isStopped) client.release(true);
+      else this.#giveBack(client);
       return rows;
     } catch (error) {
       client.release(true);
       throw error;
     }
+  }
+
+  /** A connection that has died in silence costs no reader more than a second. */
+  async #take(pool: pg.Pool): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await pool.connect();
+      const usedAt = this.#usedAt.get(client);
+      if (usedAt === undefined || performance.now() - usedAt < IDLE_MS) return client;
+      const isDead = usedAt < this.#deadBefore;
+      if (!isDead && (await client.query(ASKED).catch(() => null)) !== null) return client;
+      if (!isDead) this.#deadBefore = performance.now() - IDLE_MS;
+      client.release(true);
+    }
+  }
+
+  #giveBack(client: pg.PoolClient): void {
+    this.#usedAt.set(client, performance.now());
+    client.release();
   }
 
   stop(id: number): void {
