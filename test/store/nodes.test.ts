@@ -650,6 +650,25 @@ test("a unit on a connection that is dead, and tells nobody, ends, and the next 
   assert.deepEqual(await commit(), [1]);
 });
 
+test("who waits for another's first start goes on after it, and is told where the way is dead", async () => {
+  await using opened = new AsyncDisposableStack();
+  const { url, proxy, store } = await openThrough(opened);
+  const watching = await openClient(opened, url);
+  const other = opened.use(await openNodeStore(url));
+  const asking = `select from pg_stat_activity where datname = current_database()
+    and state = 'idle in transaction' and query like '%pg_try_advisory_xact_lock%'`;
+  for (const cut of [false, true]) {
+    const held = await other.shared?.hold("firstStart", false);
+    const waiting = store.shared?.hold("firstStart", true) ?? Promise.resolve(null);
+    waiting.catch(() => {});
+    await poll("both", async () => (await watching.query(asking)).rowCount === 2 || null);
+    if (cut) proxy.strand();
+    await held?.[Symbol.asyncDispose]();
+    if (cut) await assert.rejects(waiting, { kind: "unavailable" });
+    else await (await waiting)?.[Symbol.asyncDispose]();
+  }
+});
+
 test("a start whose connection dies in silence is over soon", async () => {
   const url = await server.createDatabase();
   const proxy = await openFaultProxy(url);

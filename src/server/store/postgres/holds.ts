@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import type { SharedTask } from "../shared-store.ts";
 import { ANSWER_MS, endClient, requireWritable, toClientConfig, UNLIMITED } from "./connection.ts";
@@ -6,6 +7,9 @@ import type { ThreadData } from "./thread-protocol.ts";
 /** The first half of the numbers of tasks' locks, so that they are nobody else's: "flow". */
 const LOCKS = 0x66_6c_6f_77;
 const NUMBERS: Readonly<Record<SharedTask, number>> = { firstStart: 1, retention: 2 };
+
+/** How often it is asked whether another service has ended its task, in milliseconds. */
+const ASK_MS = 1000;
 
 /**
  * Tasks that this service has, each by a lock of a transaction of its own, which does nothing else:
@@ -22,7 +26,7 @@ export class Holds {
   /** @returns whether it is held now, until `release` is given the same id */
   async take(id: number, task: SharedTask, isWaited: boolean): Promise<boolean> {
     const config = toClientConfig(this.#data);
-    const client = new pg.Client(isWaited ? config : { ...config, query_timeout: ANSWER_MS });
+    const client = new pg.Client({ ...config, query_timeout: ANSWER_MS });
     client.on("error", () => this.#clients.delete(id));
     try {
       await client.connect();
@@ -30,7 +34,11 @@ export class Holds {
       // Locks of a standby are its own.
       await requireWritable(client);
       await client.query(`begin; ${UNLIMITED}`);
-      if (await lock(client, NUMBERS[task], isWaited)) return true;
+      // Asked again, as a connection that dies in silence tells nobody who waits on it.
+      for (; ; await wait(ASK_MS)) {
+        if (await lock(client, NUMBERS[task])) return true;
+        if (!isWaited) break;
+      }
     } catch (error) {
       await this.#end(id, client);
       throw error;
@@ -56,11 +64,7 @@ export class Holds {
   }
 }
 
-async function lock(client: pg.Client, number: number, isWaited: boolean): Promise<boolean> {
-  if (isWaited) {
-    await client.query("select pg_advisory_xact_lock($1, $2)", [LOCKS, number]);
-    return true;
-  }
+async function lock(client: pg.Client, number: number): Promise<boolean> {
   const { rows } = await client.query<{ locked: boolean }>(
     "select pg_try_advisory_xact_lock($1, $2) as locked",
     [LOCKS, number],
