@@ -69,7 +69,7 @@ export async function listen(
     (client) =>
       warn({ client }, "Answers that are not read take too much memory: a connection was closed"),
   );
-  const answerBounded = takeUpInTurn((incoming, outgoing) => {
+  const turns = takeUpInTurn((incoming, outgoing) => {
     outgoing.on("prefinish", lingerUnread);
     const refused = refuseTarget(incoming, outgoing, localNames);
     if (refused !== null) return noteRefusal(peerOf(incoming.socket), refused);
@@ -82,19 +82,17 @@ export async function listen(
       },
     );
   });
-  server.on("request", answerBounded);
+  server.on("request", turns.take);
   server.on("checkContinue", (incoming, outgoing) => {
     holdContinue(incoming, outgoing);
     server.emit("request", incoming, outgoing);
   });
-  server.on("checkExpectation", answerBounded);
+  server.on("checkExpectation", turns.take);
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
   await once(server, "listening");
   return {
     url: urlOf(config, server),
-    closeAfterAnswers() {
-      server.prependListener("request", (_, outgoing) => (outgoing.shouldKeepAlive = false));
-    },
+    closeAfterAnswers: () => turns.closeAfterAnswers(),
     close: () => closeServer(server, connections),
   };
 }

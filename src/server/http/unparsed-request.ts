@@ -7,6 +7,7 @@ import { refuseRest, stopped } from "../request/body.ts";
 import { REQUEST_ID, requestIdOf } from "../request/trace.ts";
 import { isLingering } from "./linger.ts";
 import { PROBLEM_HEADERS } from "./request-target.ts";
+import { isHeldBack, watchHalf } from "./under-way.ts";
 
 /** What the runtime's parser tells of a request that it cannot read. */
 interface ParseError extends Error {
@@ -39,6 +40,8 @@ export function answerUnparsed(
     if (!isOfParser(error)) return void socket.destroy();
     if (isLingering(socket)) return void socket.end();
     if (told.has(socket)) return;
+    if (error.code === TOO_SLOW && isHeldBack(socket, limits.headersTimeout))
+      return askAgain(server, error, socket, limits.headersTimeout);
     told.add(socket);
     const refused = refusalOf(error, limits);
     const answer = findAnswer(socket);
@@ -51,6 +54,15 @@ export function answerUnparsed(
     answer.shouldKeepAlive = false;
     answer.once("finish", () => socket.destroySoon());
   });
+}
+
+const TOO_SLOW = "ERR_HTTP_REQUEST_TIMEOUT";
+
+/** Who is not read is not slow; but the parser tells of each once, and time goes on when it is read. */
+function askAgain(server: Server, error: ParseError, socket: Socket, ms: number): void {
+  const isStillHalf = watchHalf(socket);
+  const ask = () => isStillHalf() && server.emit("clientError", error, socket);
+  setTimeout(ask, ms).unref();
 }
 
 /** Whoever reads it answers; where nobody does, its caller is not to wait for what cannot come. */
@@ -88,7 +100,7 @@ function refusalOf(error: ParseError, limits: ParserLimits): RequestError {
         "body_too_large",
         `The chunks of the body have extensions of more than ${most}, expected none`,
       );
-    case "ERR_HTTP_REQUEST_TIMEOUT":
+    case TOO_SLOW:
       return new RequestError(
         "request_too_slow",
         `The headers have not come within ${limits.headersTimeout / 1000} s, or the whole within ${limits.requestTimeout / 1000} s`,
