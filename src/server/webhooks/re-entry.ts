@@ -6,6 +6,7 @@ import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecution, findPayload } from "../store/executions.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
 import { answerRulesOf } from "./answer-rules.ts";
 import { isOutcome, respondUnfinished } from "./answer.ts";
 import type { Caller } from "./call.ts";
@@ -38,18 +39,25 @@ export async function continueWaiting(
 /**
  * Whether the leg is this caller's. Where a login is required it is the user's who called. Elsewhere
  * whoever has the id has the result; but callers whose place a newer call took were told its id, and
- * only asynchronous callers get no more than that.
+ * only asynchronous callers get no more than that, and those whose call came before the last change
+ * of the webhook: ids may have been all that it gave then, and who is refused would call again.
  */
 function mayFollow(
   { legs }: CallDeps,
   { webhook, principal }: Caller,
-  { webhook_id, created_by, is_async }: ExecutionRow,
+  row: ExecutionRow,
   value: string,
 ): boolean {
+  const { webhook_id, created_by, is_async } = row;
   if (webhook_id !== webhook.id) return false;
   if (principal !== null) return created_by === null || created_by === principal.user_id;
   if (webhook.key_hash !== null || is_async === 1 || !isReplacing(webhook)) return true;
-  return legs.isSigned(value, webhook);
+  return legs.isSigned(value, webhook) || isOfBefore(row, webhook);
+}
+
+/** As long as a caller may still be on its way, which is as long as a signature admits. */
+function isOfBefore({ created_at, ended_at }: ExecutionRow, { modified_at }: WebhookRow): boolean {
+  return created_at < modified_at && (ended_at ?? now()) + SIGNATURE_LIFE_MS >= now();
 }
 
 /** An execution that has not ended, of this node or of another. */

@@ -384,8 +384,23 @@ const CONCURRENCY: StoryRow[] = [
       assert.equal((await call(service, "newest", nextUrl(service, other).search)).status, 200);
     },
   },
+  {
+    name: "who waits when a webhook begins to replace still gets at its result",
+    covers: ["D3.3 replace"],
+    async run(service) {
+      await using gates = await openGates();
+      const first = await call(service, "changed", `?${gates.query("p1")}`);
+      await gates.arrived("p1");
+      await service.api("PATCH", "/webhook/changed", { limits: REPLACING });
+      const running = call(service, "changed", nextUrl(service, first).search);
+      gates.open("p1");
+      assert.equal((await running).status, 200);
+      assert.equal((await call(service, "changed", nextUrl(service, first).search)).status, 200);
+    },
+  },
 ];
 
+const REPLACING = { max_concurrent: 1, when_busy: "replace" };
 const SLOW = { calls: 1, per_sec: 3600 };
 
 export const LIMITS: Group = {
@@ -414,7 +429,8 @@ export const LIMITS: Group = {
     raised: { flow: "gate", limits: { max_concurrent: 1 } },
     refusing: { flow: "gate", limits: { max_concurrent: 1, when_busy: "refuse" } },
     short: { flow: "gate", limits: { max_concurrent: 1, max_queued: 1 } },
-    newest: { flow: "gate", limits: { max_concurrent: 1, when_busy: "replace" } },
+    newest: { flow: "gate", limits: REPLACING },
+    changed: { flow: "gate" },
   },
   rows: [...RATE, ...CONCURRENCY],
 };
