@@ -98,6 +98,36 @@ test("more webhooks than can be named begin nowhere: those that are called have 
   assert.deepEqual(webhooksIn(await linesOf(unnamed)), ["", "other"]);
 });
 
+test("webhooks that were never called keep no name", async () => {
+  const meters = open();
+  for (let at = 0; at < 520; at += 1) meters.begin([`made-and-deleted-${at}`]);
+  meters.begin(["zero", "called"]);
+  meters.countCall("called", 200, 0.1);
+  const lines = await linesOf(meters);
+  assert.deepEqual(webhooksIn(lines), ["", "called", "zero", "other"]);
+  assert.ok(lines.includes('flowhook_calls_total{webhook="called",status="2xx"} 1'));
+  assert.ok(lines.includes('flowhook_calls_total{webhook="zero",status="2xx"} 0'));
+});
+
+test("of more webhooks than can be named those that are called first have the names", async () => {
+  const meters = open();
+  const old = Array.from({ length: 400 }, (_, at) => `old${at}`);
+  const added = Array.from({ length: 200 }, (_, at) => `new${at}`);
+  meters.begin(old);
+  meters.begin([...old, ...added]);
+  for (const webhook of added) meters.countCall(webhook, 200, 0.1);
+  assert.deepEqual(webhooksIn(await linesOf(meters)), ["", ...added, "other"]);
+});
+
+test("what can have no name any more is not zero under its own", async () => {
+  const meters = open();
+  for (let at = 0; at < 500; at += 1) meters.countCall(`w${at}`, 200, 0.1);
+  meters.begin(["late"]);
+  const names = webhooksIn(await linesOf(meters));
+  assert.equal(names.length, 502);
+  assert.ok(names.includes("other"));
+});
+
 test("without labels no webhook is named", async () => {
   const meters = open(false);
   end(meters, "secret-project");

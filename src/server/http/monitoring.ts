@@ -81,7 +81,8 @@ async function print(deps: MonitoringDeps): Promise<string> {
 
 /** Read at each time, as any node may have enabled one; not while the database cannot be asked. */
 async function beginWebhooks({ store, meters }: MonitoringDeps): Promise<void> {
-  meters.begin(await listEnabledNames(store, MOST_WEBHOOKS + 1).catch(() => []));
+  const enabled = await listEnabledNames(store, MOST_WEBHOOKS + 1).catch(() => null);
+  if (enabled !== null) meters.begin(enabled);
 }
 
 async function readExecutions(deps: MonitoringDeps) {

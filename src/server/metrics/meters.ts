@@ -20,8 +20,8 @@ export interface MeteredEnding {
 /** The figures of the service, added to as things happen and printed when somebody asks. */
 export interface Meters {
   /**
-   * Begins the figures of webhooks at zero, before their first call: who reads them sees each rise from
-   * there. Where more than can be named are enabled, those that are called have the names.
+   * Says which webhooks are zero before their first call, instead of those before: who reads them sees
+   * each rise from there. Where more than can be named are enabled, those that are called have the names.
    */
   begin(enabled: readonly string[]): void;
   /**
@@ -72,8 +72,9 @@ export function openMeters({ namesWebhooks, version }: MetersOptions): Meters {
   }
   return {
     begin(enabled) {
-      if (enabled.length > MOST_WEBHOOKS) return;
-      for (const webhook of ["", ...enabled]) figures.of(webhook);
+      const isMany = enabled.length > MOST_WEBHOOKS;
+      if (!isMany) figures.of("");
+      figures.expect(isMany ? [] : enabled);
     },
     countCall(webhook, status, seconds) {
       const own = figures.of(webhook);

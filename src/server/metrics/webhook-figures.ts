@@ -18,9 +18,14 @@ export class WebhookFigures {
   readonly runs = new Histogram();
 }
 
-/** Figures by name of the webhook; names beyond the most share one. */
+/**
+ * Figures by name of the webhook; names beyond the most share one. Those that are expected are zero as
+ * long as they may still have a name.
+ */
 export interface FiguresByWebhook extends Iterable<readonly [string, WebhookFigures]> {
   of(webhook: string): WebhookFigures;
+  /** Says which may be counted next, instead of those before: a name is only for what was. */
+  expect(webhooks: readonly string[]): void;
   /** Its own name, or that which it shares with others. */
   nameOf(webhook: string): string;
 }
@@ -28,9 +33,12 @@ export interface FiguresByWebhook extends Iterable<readonly [string, WebhookFigu
 /** For what has no name of its own. */
 const OTHER = "other";
 
+const ZEROS = new WebhookFigures();
+
 /** @param most names that have figures of their own; what has no webhook always has */
 export function openFigures(most: number): FiguresByWebhook {
   const all = new Map<string, WebhookFigures>();
+  let expected: readonly string[] = [];
   let named = 0;
 
   function add(webhook: string): WebhookFigures {
@@ -48,10 +56,16 @@ export function openFigures(most: number): FiguresByWebhook {
       named += 1;
       return add(webhook);
     },
+    expect: (webhooks) => void (expected = webhooks),
     nameOf(webhook) {
       this.of(webhook);
       return all.has(webhook) ? webhook : OTHER;
     },
-    [Symbol.iterator]: () => all.entries(),
+    *[Symbol.iterator]() {
+      yield* all;
+      const uncounted = expected.filter((webhook) => !all.has(webhook));
+      if (named < most) for (const webhook of uncounted) yield [webhook, ZEROS];
+      else if (uncounted.length > 0 && !all.has(OTHER)) yield [OTHER, ZEROS];
+    },
   };
 }
