@@ -28,10 +28,20 @@ export async function matchAgain(deps: Deps, admission: Admission): Promise<Admi
  * @throws RequestError not_found, address_not_allowed, not_authenticated, overloaded
  */
 export async function matchNow(deps: Deps, admission: Admission): Promise<Admission> {
-  const { store, logins } = deps;
-  const { call, webhook, principal } = admission;
-  if (principal !== null && (await logins.renew(principal)) === null)
+  const { principal } = admission;
+  if (principal !== null && (await deps.logins.renew(principal)) === null)
     throw refuseChanged("The login has ended");
+  return matchWebhook(deps, admission);
+}
+
+/**
+ * Its webhook alone, which is one look at a row in memory; a login is some statements.
+ *
+ * @throws RequestError not_found, address_not_allowed, not_authenticated, overloaded
+ */
+export async function matchWebhook(deps: Deps, admission: Admission): Promise<Admission> {
+  const { store } = deps;
+  const { call, webhook } = admission;
   const again = await findWebhook(store, webhook.name);
   if (again === webhook) return admission;
   if (again?.id !== webhook.id || again.is_enabled !== 1) throw refuseName(webhook.name);

@@ -16,7 +16,7 @@ import type { CallDeps } from "./call-deps.ts";
 import { placeCookies } from "./cookie-path.ts";
 import { addCors, answerPreflight } from "./cors.ts";
 import { match, type Passage } from "./match.ts";
-import { matchAgain, matchNow } from "./match-again.ts";
+import { matchAgain, matchNow, matchWebhook } from "./match-again.ts";
 import { earlierModeOf, modeOf, type Mode } from "./mode.ts";
 import { continueWaiting } from "./re-entry.ts";
 import { describeRate, type Bucket } from "./rate-limit.ts";
@@ -114,15 +114,20 @@ async function takeClaim(
   return keyed;
 }
 
+/** For so long a login that was admitted is not looked at again. */
+const RECENT_MS = 1000;
+
 /** What is refused leaves its key to the next call. Checks wait for each other, however long that is. */
 async function checkInput(
   deps: CallDeps,
   admission: Admission,
   claim: HeldClaim | null,
 ): Promise<Admission> {
+  const began = performance.now();
   try {
     await deps.inputCheck(admission, deps.findFlow(admission.webhook.flow));
-    const checked = await matchNow(deps, admission);
+    const isRecent = performance.now() - began < RECENT_MS;
+    const checked = await (isRecent ? matchWebhook : matchNow)(deps, admission);
     checked.call.secrets = checked.secrets;
     return checked;
   } catch (error) {
