@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { findPage } from "../../src/assets/manual.ts";
 import { openTarget } from "../blackbox/target.ts";
 import { all, openSession, PASSWORD_LINE, type Session } from "./session.ts";
 
-/** The recipes for senders that sign, and that with a count, typed as they stand on the page. */
+/** The recipes for senders that sign, those with a count and with a program, typed as they stand on the page. */
 
 const RECIPES = [
   "GitHub",
@@ -33,13 +36,24 @@ function commandsOf(title: string): string[][] {
 
 describe("recipes", { skip: openTarget().skip ?? false }, () => {
   let session: Session;
+  let queue: string;
   before(async () => {
-    session = await openSession(Object.assign({}, ...RECIPES.map((of) => filesOf(of, "ts"))));
+    queue = await realpath(await mkdtemp(join(tmpdir(), "flowhook-queue-")));
+    const { "deploy.ts": program = "" } = filesOf("Start a program", "ts");
+    const flows = [
+      ...RECIPES.map((of) => filesOf(of, "ts")),
+      { "program.ts": program.replace("/var/spool/deploy", queue) },
+    ];
+    const config = { ALLOW_READ: [queue], ALLOW_WRITE: [queue] };
+    session = await openSession(Object.assign({}, ...flows), config);
     for (const of of RECIPES)
       for (const [name, text] of Object.entries(filesOf(of, "yaml")))
         await session.write(name, text);
   });
-  after(() => session[Symbol.asyncDispose]());
+  after(async () => {
+    await session[Symbol.asyncDispose]();
+    await rm(queue, { recursive: true, force: true });
+  });
 
   async function type(args: readonly string[], input: string): Promise<string> {
     const finished = await session.run(args, { input });
@@ -128,6 +142,16 @@ describe("recipes", { skip: openTarget().skip ?? false }, () => {
       ignored: "ping",
     });
     await refusedWithout("own");
+  });
+
+  test("a program: what it is started with can be read by its group", async () => {
+    const input = JSON.stringify({ json: { version: "1.2" } });
+    await type(["flow", "run", "program", "--input", input], "");
+    const [job = "", ...others] = await readdir(queue);
+    assert.match(job, /\.json$/);
+    assert.deepEqual(others, []);
+    assert.equal((await stat(join(queue, job))).mode & 0o777, 0o640);
+    assert.deepEqual(JSON.parse(await readFile(join(queue, job), "utf8")), { version: "1.2" });
   });
 
   test("a count that many calls at once raise", async () => {

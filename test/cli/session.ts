@@ -22,16 +22,20 @@ export interface RunOptions extends Pick<CommandOptions, "input" | "inputLater">
 
 export const PASSWORD_LINE = `${ADMIN_PASSWORD}\n`;
 
-/** @param plugins flows by their file's name */
+/**
+ * @param plugins flows by their file's name
+ * @param config members of flowhook.yaml
+ */
 export async function openSession(
   plugins: Readonly<Record<string, string>> = {},
+  config: Readonly<Record<string, unknown>> = {},
 ): Promise<Session> {
   const folder = await mkdtemp(join(tmpdir(), "flowhook-session-"));
   const paths = Object.entries(plugins).map(async ([name, text]) => {
     await writeFile(join(folder, name), text);
     return join(folder, name);
   });
-  const service = await startService({ plugins: await Promise.all(paths) });
+  const service = await startService({ plugins: await Promise.all(paths), config });
   const target = openTarget();
   return {
     service,
