@@ -7,19 +7,32 @@ import { CommandError } from "./command-error.ts";
 import { readEvents } from "./event-reader.ts";
 import { readLog } from "./execution-log.ts";
 import { toLine, toLines } from "./table.ts";
-import { UnansweredError, UnreachableError } from "./unsent-request.ts";
+import { ANSWER_MS, UnansweredError, UnreachableError } from "./unsent-request.ts";
 
 /** A stream that broke is asked for again after so long, in milliseconds: as the service advises. */
 const RETRY_MS = 2000;
 
-/** A stream that has told nothing for so long, in milliseconds, hangs. */
-const SILENT_MS = 3 * HEARTBEAT_MS;
-
 /** After so long without a stream, in milliseconds, people wonder whether anything happens. */
 const TELL_MS = 5000;
 
-/** After so long without a stream, in milliseconds, there will be none. */
-const LOST_MS = 120_000;
+/** How long something is waited for, in milliseconds. */
+export interface FollowLimits {
+  /** A stream that has told nothing for so long hangs. */
+  readonly silentMs: number;
+  /** A wait without an answer for so long may hang, or its service is configured to hold it longer. */
+  readonly legMs: number;
+  /** A service that lives answers at once whether the execution has ended. */
+  readonly answerMs: number;
+  /** After so long without a stream, or an answer, there will be none. */
+  readonly lostMs: number;
+}
+
+const LIMITS: FollowLimits = {
+  silentMs: 3 * HEARTBEAT_MS,
+  legMs: 35_000,
+  answerMs: ANSWER_MS,
+  lostMs: 120_000,
+};
 
 /** The service never redirects a stream; a proxy may do so to a path beside it. */
 const MOST_REDIRECTS = 10;
@@ -31,6 +44,7 @@ export interface Following {
   readonly signal: AbortSignal;
   /** Takes each line of the log once, in order. */
   take(line: LogLine): void;
+  readonly limits?: FollowLimits;
 }
 
 /**
@@ -42,19 +56,24 @@ export interface Following {
  */
 export async function followLog(client: Client, id: string, following: Following): Promise<void> {
   const stream = new LogStream(client, id, following);
-  const reason = await followStreams(stream, following.signal);
+  const { signal, limits = LIMITS } = following;
+  const reason = await followStreams(stream, signal, limits);
   if (reason === null) return;
   process.stderr.write(
     `${toLines(reason)}\nThe log cannot be followed: its lines come at the end\n`,
   );
-  await waitForEnd(client, id, following.signal);
+  await waitForEnd(client, id, signal, limits);
   const lines = await readLog(client, id);
-  following.signal.throwIfAborted();
+  signal.throwIfAborted();
   for (const line of lines.slice(stream.count)) following.take(line);
 }
 
 /** @returns why there is no stream; null once the execution has ended */
-async function followStreams(stream: LogStream, signal: AbortSignal): Promise<string | null> {
+async function followStreams(
+  stream: LogStream,
+  signal: AbortSignal,
+  { lostMs }: FollowLimits,
+): Promise<string | null> {
   let isTold = false;
   for (;;) {
     const failure = await stream.read().catch((error: unknown) => toTransient(error, signal));
@@ -63,8 +82,8 @@ async function followStreams(stream: LogStream, signal: AbortSignal): Promise<st
     // Too many streams are open: they may be for longer than the execution runs.
     if (failure instanceof RefusedFailure && !stream.wasOpen) return message;
     const silentMs = performance.now() - stream.heardAt;
-    if (silentMs > LOST_MS && isUnreached(failure)) throw failure;
-    if (silentMs > LOST_MS) return message;
+    if (silentMs > lostMs && isUnreached(failure)) throw failure;
+    if (silentMs > lostMs) return message;
     if (silentMs > TELL_MS && !isTold) {
       process.stderr.write(`${toLines(message)}\nThe log is asked for again every 2 s\n`);
       isTold = true;
@@ -111,20 +130,25 @@ class LogStream {
 
   /** Reads one stream to its end. @returns what went wrong; null: the execution has ended */
   async read(): Promise<CommandError | null> {
+    const { signal: stop, limits: { silentMs } = LIMITS } = this.#following;
     const silence = new AbortController();
-    const timer = setTimeout(() => silence.abort(), SILENT_MS);
-    const signal = AbortSignal.any([this.#following.signal, silence.signal]);
-    const begunAt = performance.now();
+    const timer = setTimeout(() => silence.abort(), silentMs);
+    const signal = AbortSignal.any([stop, silence.signal]);
+    let openedAt = Infinity;
     try {
-      const hasEnded = await this.#readAll(await this.#open(signal), () => timer.refresh());
+      const body = await this.#open(signal);
+      openedAt = performance.now();
+      const hasEnded = await this.#readAll(body, () => timer.refresh());
       return hasEnded ? null : new CommandError(BROKEN);
     } catch (error) {
       if (!silence.signal.aborted) throw error;
-      throw new CommandError(`No event of ${this.#client.url} within ${SILENT_MS / 1000} s`);
+      if (openedAt === Infinity) throw toUnanswered(this.#client, silentMs);
+      throw new CommandError(`No event of ${this.#client.url} within ${silentMs / 1000} s`);
     } finally {
       clearTimeout(timer);
-      // One that is closed at once, again and again, tells nothing.
-      if (performance.now() - begunAt > TELL_MS && this.wasOpen) this.heardAt = performance.now();
+      // One that is closed at once, again and again, tells nothing; nor does one that hangs.
+      if (performance.now() - openedAt > TELL_MS && !silence.signal.aborted)
+        this.heardAt = performance.now();
     }
   }
 
@@ -164,6 +188,10 @@ class LogStream {
   }
 }
 
+function toUnanswered({ url }: Client, limitMs: number): UnansweredError {
+  return new UnansweredError(`No answer of ${url} within ${limitMs / 1000} s`);
+}
+
 /**
  * Waits for the end of an execution, over broken connections: it goes on though its service is away.
  *
@@ -173,25 +201,52 @@ export async function waitForEnd(
   client: Client,
   id: string,
   signal: AbortSignal,
+  limits = LIMITS,
 ): Promise<Execution> {
   /** Since when there has been no answer, as performance.now(). */
   let brokeAt: number | null = null;
   let isTold = false;
   for (;;) {
-    const found = await waitOnce(client, id, signal).catch((error: unknown) =>
+    const sentAt = performance.now();
+    const found = await findEnd(client, id, signal, limits).catch((error: unknown) =>
       toTransient(error, signal),
     );
     if (found === null) brokeAt = null;
     if (found === null) continue;
     if (!(found instanceof CommandError)) return found;
-    brokeAt ??= performance.now();
-    const brokenMs = performance.now() - brokeAt;
-    if (brokenMs > LOST_MS) throw found;
+    const now = performance.now();
+    // What was waited for in vain has been away since then.
+    brokeAt ??= now - sentAt < limits.legMs ? now : sentAt;
+    const brokenMs = now - brokeAt;
+    if (brokenMs > limits.lostMs) throw found;
     if (brokenMs > TELL_MS && !isTold) {
       process.stderr.write(`${toLines(found.message)}\nThe execution is asked for every 2 s\n`);
       isTold = true;
     }
     await pause(RETRY_MS, undefined, { signal });
+  }
+}
+
+/** Waits for one leg. @returns null where it has not ended */
+async function findEnd(
+  client: Client,
+  id: string,
+  signal: AbortSignal,
+  { legMs, answerMs }: FollowLimits,
+): Promise<Execution | null> {
+  const leg = AbortSignal.timeout(legMs);
+  try {
+    return await waitOnce(client, id, AbortSignal.any([signal, leg]));
+  } catch (error) {
+    if (!leg.aborted || signal.aborted) throw error;
+  }
+  const late = AbortSignal.timeout(answerMs);
+  try {
+    const options = { has: "status", signal: AbortSignal.any([signal, late]) } as const;
+    const found = await client.json<Execution>("GET", toPath("execution", id), options);
+    return isEnded(found.status) ? found : null;
+  } catch (error) {
+    throw late.aborted ? toUnanswered(client, answerMs) : error;
   }
 }
 
