@@ -1,10 +1,12 @@
 import type { Command } from "commander";
 import type { ExecutionSummary, Started } from "../shared/contract/execution.ts";
-import { FAILURES } from "../shared/contract/status.ts";
+import { FAILURES, UNENDED, type Status } from "../shared/contract/status.ts";
 import { openClient, RefusedFailure, toPath, type Client } from "./client.ts";
 import { CommandError } from "./command-error.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { readJsonOr, toCount } from "./input.ts";
+import { untilInterrupted } from "./interrupted.ts";
+import { quotePath } from "../server/config/unwritable.ts";
 import { printJson, toLines, type ListOptions } from "./table.ts";
 
 interface Filter {
@@ -76,35 +78,77 @@ function start(
   return client.json<Started>("POST", path, { body: { ...body, ...version }, has: "id" });
 }
 
-/** Those that have a replay are left out: what was interrupted goes on when it is called again. */
-async function replayAll(options: ReplayOptions): Promise<void> {
-  const client = openClient(options);
-  const { webhook, flow, status = FAILURES.join(","), from, to } = options;
-  const filter = { webhook, flow, status: status.toUpperCase(), from, to };
-  // All before the first is run: a replay that fails at once fits the filter too.
-  const matched = await client.list<ExecutionSummary>("/execution", { ...filter, order: "asc" });
-  const done: Started[] = [];
-  const told = { left: 0, refused: 0 };
-  try {
-    for (const { id } of matched) {
-      if (done.length === options.limit) break;
-      if (await hasReplay(client, id)) told.left += 1;
-      else if (!(await isStarted(client, id, options, done))) told.refused += 1;
-    }
-  } finally {
-    if (options.json) printJson(done);
-    process.stderr.write(`${describe(matched.length, done.length, told.left)}\n`);
-  }
-  if (told.refused > 0) throw new CommandError(`The service refused ${told.refused} of them`);
+/** What has come of those that fit. */
+interface Outcome {
+  readonly matched: readonly ExecutionSummary[];
+  readonly done: Started[];
+  /** The last replays of those that had one already. */
+  readonly replays: ExecutionSummary[];
+  refused: number;
+  /** How many were looked at. */
+  seen: number;
 }
 
-async function hasReplay(client: Client, id: string): Promise<boolean> {
+const STOPPED = "Stopped: give the command again for what is left";
+
+/** Those that have a replay are left out: what was interrupted goes on when it is called again. */
+async function replayAll(options: ReplayOptions): Promise<void> {
+  const { webhook, flow, from, to } = options;
+  const status = readEnded(options.status ?? FAILURES.join(","));
+  const client = openClient(options);
+  const query = { webhook, flow, status, from, to, order: "asc" };
+  // All before the first is run: a replay that fails at once fits the filter too.
+  const matched = await client.list<ExecutionSummary>("/execution", query);
+  const outcome: Outcome = { matched, done: [], replays: [], refused: 0, seen: 0 };
+  try {
+    await untilInterrupted(STOPPED, (signal) => replayEach(client, options, outcome, signal));
+  } finally {
+    if (options.json) printJson(outcome.done);
+    process.stderr.write(`${describe(outcome, options)}\n`);
+  }
+  if (outcome.refused > 0) throw new CommandError(`The service refused ${outcome.refused} of them`);
+}
+
+/** @throws CommandError (usage) for what runs still: it would run twice at once */
+function readEnded(list: string): string {
+  const statuses = list.toUpperCase();
+  const unended = statuses.split(",").find((one) => (UNENDED as string[]).includes(one.trim()));
+  if (unended === undefined) return statuses;
+  throw new CommandError(`--status: found ${unended.trim()}, expected what has ended`, 2);
+}
+
+async function replayEach(
+  client: Client,
+  options: ReplayOptions,
+  outcome: Outcome,
+  signal: AbortSignal,
+): Promise<void> {
+  const { matched, done, replays } = outcome;
+  for (const { id } of matched) {
+    if (done.length === options.limit) break;
+    // Never while one is being started: its id would be lost.
+    signal.throwIfAborted();
+    const replay = await lastReplay(client, id);
+    if (replay !== null) replays.push(replay);
+    else if (!(await isStarted(client, id, options, done))) outcome.refused += 1;
+    outcome.seen += 1;
+  }
+}
+
+/** @returns the newest replay of an execution; of one that failed its own, if there is one */
+async function lastReplay(client: Client, id: string): Promise<ExecutionSummary | null> {
   const query = { replay_of: id, limit: 1 };
-  const { items } = await client.json<{ items: unknown[] }>("GET", "/execution", {
+  const { items } = await client.json<{ items: ExecutionSummary[] }>("GET", "/execution", {
     query,
     has: "items",
   });
-  return items.length > 0;
+  const [replay = null] = items;
+  if (replay === null || !isFailed(replay)) return replay;
+  return (await lastReplay(client, replay.id)) ?? replay;
+}
+
+function isFailed({ status }: ExecutionSummary): boolean {
+  return FAILURES.includes(status as Status);
 }
 
 /** Each id is printed once there is one. @returns false where the service refuses this one alone */
@@ -126,8 +170,29 @@ async function isStarted(
   }
 }
 
-function describe(matched: number, done: number, left: number): string {
-  if (matched === 0) return "Run again: none. No execution matches";
-  const count = `Run again: ${done} ${done === 1 ? "execution" : "executions"}`;
-  return left === 0 ? count : `${count}; ${left} ${left === 1 ? "has" : "have"} a replay already`;
+function describe({ matched, done, replays, seen }: Outcome, { limit }: ReplayOptions): string {
+  if (matched.length === 0) return "Run again: none. No execution matches";
+  const parts = [`Run again: ${done.length} ${done.length === 1 ? "execution" : "executions"}`];
+  const known = replays.length;
+  if (known > 0)
+    parts.push(
+      `${known} ${known === 1 ? "has" : "have"} a replay already${ofFailed(replays, matched)}`,
+    );
+  const left = matched.length - seen;
+  const advice = done.length === limit ? ": give the command again" : "";
+  if (left > 0) parts.push(`${left} ${left === 1 ? "is" : "are"} left${advice}`);
+  return parts.join("; ");
+}
+
+/** Of those that failed, and do not fit themselves: the same command never runs them again. */
+function ofFailed(
+  replays: readonly ExecutionSummary[],
+  matched: readonly ExecutionSummary[],
+): string {
+  const fitting = new Set(matched.map(({ id }) => id));
+  const failed = replays.filter((replay) => isFailed(replay) && !fitting.has(replay.id));
+  if (failed.length === 0) return "";
+  const flows = new Set(failed.map(({ flow }) => `--flow ${quotePath(flow)}`));
+  const those = failed.length === 1 ? "that" : "those";
+  return `, ${failed.length} of which failed: run ${those} again by ${[...flows].join(" or ")}`;
 }

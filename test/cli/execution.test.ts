@@ -227,9 +227,14 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     await session.service.createWebhook("sixty", "fail");
     const failed = await fail("sixty", 60);
     const first = await session.run(["execution", "replay", "--webhook", "sixty", "--limit", "2"]);
-    assert.equal(first.stderr, "Run again: 2 executions\n");
+    const left = "Run again: 2 executions; 58 are left: give the command again\n";
+    assert.equal(first.stderr, left);
+    await untilEnded(first.stdout.trim().split("\n"));
     const second = await session.run(["execution", "replay", "--webhook", "sixty", "--json"]);
-    assert.equal(second.stderr, "Run again: 58 executions; 2 have a replay already\n");
+    assert.equal(
+      second.stderr,
+      `Run again: 58 executions; 2 have a replay already, 2 of which failed: run those again by --flow fail\n`,
+    );
     const rest = (JSON.parse(second.stdout) as { id: string }[]).map(({ id }) => id);
     const replays = [...first.stdout.trim().split("\n"), ...rest];
     const records = await Promise.all(replays.map((id) => readExecution(session.service, id)));
@@ -237,8 +242,10 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
       records.map((record) => record["replay_of"]),
       failed,
     );
+    await untilEnded(rest);
     const again = await session.run(["execution", "replay", "--webhook", "sixty"]);
-    const none = [0, "", "Run again: 0 executions; 60 have a replay already\n"];
+    const said = "Run again: 0 executions; 60 have a replay already, 60 of which failed: ";
+    const none = [0, "", `${said}run those again by --flow fail\n`];
     assert.deepEqual([again.code, again.stdout, again.stderr], none);
     const others = await session.run(["execution", "replay", "--webhook", "sixty", "--from", LATE]);
     assert.equal(others.stderr, "Run again: none. No execution matches\n");
@@ -269,6 +276,11 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     assert.equal(await says("x", "--flow", "fail"), both);
     assert.equal(await says("x", "--limit", "3"), both);
     assert.match(await says("--flow", "fail", "--input", "1"), /^--input is for one execution/);
+    for (const status of ["RUNNING", "ended_error,pending"])
+      assert.match(
+        await says("--flow", "fail", "--status", status),
+        /^--status: found [A-Z]+, exp/,
+      );
   });
 
   test("list: says where the limit cut it", async () => {
@@ -288,6 +300,10 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
       ids.push(answer.headers.get("flowhook-execution-id")!);
     }
     return ids;
+  }
+
+  async function untilEnded(ids: readonly string[]): Promise<void> {
+    await Promise.all(ids.map((id) => session.service.api("GET", `/execution/${id}/wait`)));
   }
 
   async function outputOf(id: string): Promise<unknown> {

@@ -28,6 +28,10 @@ export default defineFlow({
 });
 `;
 
+const BROKEN = `import { defineFlow } from "flowhook";
+export default defineFlow({ run: () => Promise.reject(new Error("broken")) });
+`;
+
 const LINE = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z info  line `;
 
 /** A command that runs, and what it prints. */
@@ -80,7 +84,7 @@ function begin(args: readonly string[], cwd: string, env: Record<string, string>
 describe("the log of an execution that runs", { skip: target.skip ?? false }, () => {
   let session: Session;
   before(async () => {
-    session = await openSession({ "paced.ts": PACED });
+    session = await openSession({ "paced.ts": PACED, "broken.ts": BROKEN });
   });
   after(() => session[Symbol.asyncDispose]());
 
@@ -244,6 +248,26 @@ describe("the log of an execution that runs", { skip: target.skip ?? false }, ()
     );
     await gate.arrived;
     assert.equal(await statusOf(id), "RUNNING");
+  });
+
+  test("replay --json: Ctrl-C leaves none of what was started unsaid", async () => {
+    await session.service.createWebhook("broken", "broken");
+    for (let at = 0; at < 20; at += 1)
+      await fetch(`${session.service.url}/api/latest/webhook/broken/call`);
+    await using front = await openFront(session.service.url);
+    const ran = run(["execution", "replay", "--webhook", "broken", "--json"], front.url);
+    await front.asked(/\/replay$/);
+    ran.interrupt();
+    assert.equal(await ran.code, 130);
+    const [, left = ""] = await ran.until(
+      /^Run again: \d+ executions?; (\d+) are left\nStopped: give the command again for what is left\n$/m,
+    );
+    const started = (JSON.parse(ran.stdout) as { id: string }[]).map(({ id }) => id);
+    assert.equal(started.length, 20 - Number(left));
+    const { body } = await session.service.api("GET", "/execution?flow=broken&limit=100");
+    const kept = (body as { items: { id: string; replay_of: string | null }[] }).items;
+    const replays = kept.filter(({ replay_of }) => replay_of !== null).map(({ id }) => id);
+    assert.deepEqual(replays.toSorted(), started.toSorted());
   });
 
   test("a redirect is followed to the service itself, and nowhere else", async () => {
