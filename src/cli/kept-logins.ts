@@ -1,4 +1,15 @@
-import { closeSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+} from "node:fs";
 import { join } from "node:path";
 import { personalFolder, readEnvironment } from "../server/config/environment.ts";
 import { now } from "../shared/clock.ts";
@@ -70,24 +81,58 @@ const LEFT_MS = 2000;
 
 const AGAIN_MS = 10;
 
+/** After so long, in milliseconds, a turn does not come. */
+const LOST_MS = 10_000;
+
+/** @throws Error where it does not come */
 function takeTurn(path: string): Disposable {
   const asleep = new Int32Array(new SharedArrayBuffer(4));
-  while (!takeFile(path)) {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats === undefined) continue;
-    if (Math.abs(now() - stats.mtimeMs) > LEFT_MS) rmSync(path, { force: true });
-    else Atomics.wait(asleep, 0, 0, AGAIN_MS);
+  const begunAt = performance.now();
+  for (;;) {
+    const own = takeFile(path);
+    if (own !== null) return { [Symbol.dispose]: () => removeIf(path, own) };
+    if (performance.now() - begunAt > LOST_MS)
+      throw new Error(`"${path}" is there. Remove it if no other command logs in or out`);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found !== undefined && Math.abs(now() - found.mtimeMs) > LEFT_MS) takeOver(path, found);
+    Atomics.wait(asleep, 0, 0, AGAIN_MS);
   }
-  return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
 }
 
-/** @returns false where another command has it */
-function takeFile(path: string): boolean {
+/** @returns what it is then; null where another command has it */
+function takeFile(path: string): Stats | null {
   try {
-    closeSync(openSync(path, "wx"));
-    return true;
+    const file = openSync(path, "wx");
+    const stats = fstatSync(file);
+    closeSync(file);
+    return stats;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return null;
     throw error;
   }
+}
+
+/** Of several that find an old turn one takes it away, and none the new turn of another. */
+function takeOver(path: string, old: Stats): void {
+  if (old.isDirectory()) return;
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    renameSync(path, aside);
+    if (!isSame(lstatSync(aside), old)) linkSync(aside, path);
+  } catch (error) {
+    // Another was faster.
+    if (!["ENOENT", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+function removeIf(path: string, own: Stats): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found !== undefined && isSame(found, own)) rmSync(path, { force: true });
+}
+
+/** Numbers of files are used again at once. */
+function isSame(one: Stats, other: Stats): boolean {
+  return one.ino === other.ino && one.mtimeMs === other.mtimeMs;
 }

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
-import { existsSync } from "node:fs";
+import {
+  lutimes,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -32,9 +40,13 @@ test("of logins at once none is lost, nor after one that was killed", async () =
     assert.equal(await count(), 100);
     await writeFile(`${file}.lock`, "");
     await utimes(`${file}.lock`, 0, 0);
-    await keep("e");
-    assert.equal(await count(), 125);
-    assert.ok(!existsSync(`${file}.lock`));
+    await Promise.all(["e", "f", "g"].map(keep));
+    assert.equal(await count(), 175);
+    await symlink("nowhere", `${file}.lock`);
+    await lutimes(`${file}.lock`, 0, 0);
+    await keep("h");
+    assert.equal(await count(), 200);
+    assert.deepEqual(await readdir(join(folder, "flowhook")), ["logins.json"]);
   } finally {
     await rm(folder, { recursive: true });
   }
