@@ -90,8 +90,13 @@ function toEnvironment(root: string): Environment {
   return isPlain && holdsFlows(root) ? { FLOWHOOK_PLUGINS_DIR: root, ...env } : env;
 }
 
+/** A folder that cannot be listed is none: what reads it next says why. */
 function holdsFlows(folder: string): boolean {
-  return readdirSync(folder).some((name) => flowName(name) !== null);
+  try {
+    return readdirSync(folder).some((name) => flowName(name) !== null);
+  } catch {
+    return false;
+  }
 }
 
 /** Whether flows of the folder can be run here: it has a configuration, or flows. */
