@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { ExecutionSummary, Started } from "../shared/contract/execution.ts";
-import { FAILURES, UNENDED, type Status } from "../shared/contract/status.ts";
+import { FAILURES, UNENDED } from "../shared/contract/status.ts";
 import { openClient, RefusedFailure, toPath, type Client } from "./client.ts";
 import { CommandError } from "./command-error.ts";
 import type { ConnectionOptions } from "./connection.ts";
@@ -148,7 +148,7 @@ async function lastReplay(client: Client, id: string): Promise<ExecutionSummary 
 }
 
 function isFailed({ status }: ExecutionSummary): boolean {
-  return FAILURES.includes(status as Status);
+  return FAILURES.includes(status);
 }
 
 /** Each id is printed once there is one. @returns false where the service refuses this one alone */

@@ -37,14 +37,23 @@ export interface Unanswered {
 /** Code of a connection that was closed before the answer. */
 const BROKE_OFF = "UND_ERR_SOCKET";
 
+/** Deno has no code for it. */
+const BROKE_OFF_WORDS = "connection closed before message completed";
+
 /** What waits for TLS ends a connection without it within so long, in milliseconds. */
 const AT_ONCE_MS = 1000;
 
 /**
  * Why a request got no answer: it cannot be sent as it is, the certificate is refused, nobody is
  * there, or the connection broke.
+ *
+ * @param at when, as performance.now()
  */
-export function toUnsentError(error: Error, request: Unanswered): CommandError {
+export function toUnsentError(
+  error: Error,
+  request: Unanswered,
+  at = performance.now(),
+): CommandError {
   const { url, sentAt, isKnown, isAct, advice } = request;
   const { cause } = error;
   const { code = "" } = (cause ?? {}) as NodeJS.ErrnoException;
@@ -58,12 +67,15 @@ export function toUnsentError(error: Error, request: Unanswered): CommandError {
   if (/^ERR_SSL_|^EPROTO$/.test(code))
     return new CommandError(`${what}. Does it speak HTTP? Then its URL begins with "http:"`);
   if (isUnconnected(cause)) return new UnreachableError(`${what}. ${advice}`);
-  const isRefusedAtOnce = code === BROKE_OFF && !isKnown && performance.now() - sentAt < AT_ONCE_MS;
-  if (protocol === "http:" && (code.startsWith("HPE_") || isRefusedAtOnce))
-    return new UnansweredError(`${what}. Does it speak HTTPS? Then its URL begins with "https:"`);
-  const broke = code === BROKE_OFF ? "the connection broke off" : reason;
+  const isBroken = code === BROKE_OFF || reason.includes(BROKE_OFF_WORDS);
   const doubt = isAct ? ". What was asked for may have been done" : "";
-  return new UnansweredError(`No answer of ${origin}: ${broke}${doubt}`);
+  const broke = `No answer of ${origin}: ${isBroken ? "the connection broke off" : reason}${doubt}`;
+  const isRefusedAtOnce = isBroken && !isKnown && at - sentAt < AT_ONCE_MS;
+  if (protocol === "http:" && (code.startsWith("HPE_") || isRefusedAtOnce)) {
+    const told = isAct && isBroken ? broke : what;
+    return new UnansweredError(`${told}. Does it speak HTTPS? Then its URL begins with "https:"`);
+  }
+  return new UnansweredError(broke);
 }
 
 /** Whether there was no connection: all else may come after the request was sent. */

@@ -31,7 +31,6 @@ const ANSWERS: Readonly<Record<string, (response: ServerResponse) => void>> = {
       .end('{"items":[{"name":"a"}],"next_cursor":"again"}'),
   broken: (response) =>
     response.writeHead(200, { "content-length": "100" }).write("cut", () => response.destroy()),
-  closed: (response) => response.destroy(),
   dropped: (response) => {
     if (response.req.method !== "GET") return response.destroy();
     response.writeHead(200, { "content-type": "application/json" }).end('{"id":"1"}');
@@ -114,11 +113,6 @@ describe("requests that come to nothing", { skip: target.skip ?? false, concurre
       ["webhook", "list"],
       "circle",
       /^Found a page that leads to itself at http.*no answer of Flowhook/,
-    ],
-    "a connection that is closed at once": [
-      ["webhook", "list"],
-      "closed",
-      /^Cannot reach http.* Does it speak HTTPS\?/,
     ],
     "a connection that breaks after an answer": [
       ["webhook", "create", "a", "--flow", "b", "--project", "shop"],
