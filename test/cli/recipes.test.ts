@@ -156,7 +156,7 @@ describe("recipes", { skip: openTarget().skip ?? false }, () => {
 
   test("a count that many calls at once raise", async () => {
     const printed = await follow("A count, or how far a job got", "");
-    const [key] = /fhk_\w+/.exec(printed)!;
+    const [key] = /fhk_[\w-]{43}/.exec(printed)!;
     const url = `${session.service.url}/api/latest/webhook/tickets/call`;
     const count = async () => {
       const answer = await fetch(url, {
