@@ -676,6 +676,30 @@ test("a full disk is told once, and is tried until it has room; a row too large 
   assert.deepEqual(await append(ledger, end("4"), null), ["written", "synced"]);
 });
 
+test("a full disk is not tried over what another process may have written", async () => {
+  const disk = newDisk();
+  const tried = Promise.withResolvers<void>();
+  let isUnlocked = false;
+  let writes = 0;
+  const ledger = openLedger("full-unlocked.db", {
+    write(...row) {
+      writes += 1;
+      disk.write(...row);
+      if (isUnlocked) tried.resolve();
+    },
+    isUnlocked() {
+      if (isUnlocked) tried.resolve();
+      return isUnlocked;
+    },
+  });
+  disk.refused = "";
+  assert.deepEqual(await append(ledger, end("1"), null), ["failed"]);
+  assert.equal(ledger.isWritable, false);
+  [disk.refused, isUnlocked, writes] = [null, true, 0];
+  await tried.promise;
+  assert.deepEqual([ledger.isWritable, writes], [false, 0]);
+});
+
 test("that rows cannot be applied is told once, and that they can be again", async () => {
   let tries = 0;
   let isLocked = true;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { newExecutionId } from "../../src/shared/id.ts";
 import { ledgerPaths } from "../../src/shared/ledger-paths.ts";
@@ -27,34 +27,76 @@ function record({ ledger }: Store, id: string): Promise<StoreError | null> {
   });
 }
 
+interface Held {
+  readonly store: Store;
+  readonly path: string;
+  readonly locks: readonly string[];
+  /** Resolves with why the files are not to be used. */
+  readonly lost: Promise<string>;
+  release(): void;
+}
+
+async function openHeld(name: string): Promise<Held> {
+  const dataDir = join(folder, name);
+  const path = join(dataDir, "flowhook.db");
+  const lock = takeLock({ dataDir, database: path }, null);
+  const told = new EventEmitter();
+  const lost = once(told, "lost").then(String);
+  const onLost = (error: Error | null): void => void told.emit("lost", error?.message);
+  const store = await openSqliteStore({ ...optionsOf(path), locks: lock.paths, onLost });
+  return { store, path, locks: lock.paths, lost, release: () => lock.release() };
+}
+
+const optionsOf = (path: string) => ({ path, durability: "full", addon: null, thread }) as const;
+const readLedger = (path: string) => ledgerPaths(path).map((file) => readFileSync(file));
+
 for (const at of [0, 1])
   test(`without lock ${at} a service writes nothing over what another one has recorded`, async () => {
-    const dataDir = join(folder, String(at));
-    const path = join(dataDir, "flowhook.db");
-    const options = { path, durability: "full", addon: null, thread } as const;
-    const lock = takeLock({ dataDir, database: path }, null);
-    const told = new EventEmitter();
-    const onLost = (error: Error | null): void => void told.emit("lost", error?.message);
-    const store = await openSqliteStore({ ...options, locks: lock.paths, onLost });
+    const { store, path, locks, lost, release } = await openHeld(String(at));
     const [first, other] = [newExecutionId(), newExecutionId()];
     assert.equal(await record(store, first), null);
-    const lost = once(told, "lost");
-    rmSync(lock.paths[at] as string);
-    assert.match(String(await lost), /lock(\.db)?" was moved, deleted or replaced/);
+    rmSync(locks[at] as string);
+    assert.match(await lost, /lock(\.db)?" was moved, deleted or replaced/);
     assert.equal(store.ledger.isWritable, false);
     {
-      await using second = await openSqliteStore(options);
+      await using second = await openSqliteStore(optionsOf(path));
       assert.equal(await record(second, other), null);
       assert.ok(await second.settled());
-      const before = ledgerPaths(path).map((file) => readFileSync(file));
+      const before = readLedger(path);
       assert.ok((await record(store, newExecutionId())) instanceof StoreError);
       await store[Symbol.asyncDispose]();
-      lock.release();
-      assert.deepEqual(
-        ledgerPaths(path).map((file) => readFileSync(file)),
-        before,
-      );
+      release();
+      assert.deepEqual(readLedger(path), before);
       for (const id of [first, other])
         assert.equal((await findExecution(second, id))?.status, "PENDING");
     }
   });
+
+test("nor where the WAL is gone with it: the ledger is still there for another one", async () => {
+  const { store, path, locks, lost, release } = await openHeld("wal");
+  try {
+    assert.equal(await record(store, newExecutionId()), null);
+    assert.ok(await store.settled());
+    const before = readLedger(path);
+    for (const file of [...locks, `${path}-wal`, `${path}-shm`]) rmSync(file);
+    assert.match(await lost, /lock(\.db)?" was moved, deleted or replaced/);
+    assert.ok((await record(store, newExecutionId())) instanceof StoreError);
+    assert.deepEqual(readLedger(path), before);
+  } finally {
+    await store[Symbol.asyncDispose]();
+    release();
+  }
+});
+
+test("what has begun in a folder that was moved as a whole is written on", async () => {
+  const { store, path, lost, release } = await openHeld("moved");
+  try {
+    renameSync(dirname(path), `${dirname(path)}.away`);
+    assert.match(await lost, /flowhook\.db" was moved, deleted or replaced/);
+    assert.equal(store.ledger.isWritable, false);
+    assert.equal(await record(store, newExecutionId()), null);
+  } finally {
+    await store[Symbol.asyncDispose]();
+    release();
+  }
+});

@@ -5,6 +5,7 @@ import {
   existsSync,
   fdatasyncSync,
   fstatSync,
+  fsyncSync,
   ftruncateSync,
   openSync,
   renameSync,
@@ -21,6 +22,17 @@ export function moveLedger(path: string, to: string): void {
   for (const [at, file] of ledgerPaths(path).entries())
     for (const end of ["", "-wal", "-shm"])
       if (existsSync(file + end)) renameSync(file + end, `${targets[at]}${end}`);
+}
+
+/** The files are there after a power cut. */
+export function syncFolder(path: string): void {
+  if (process.platform === "win32") return;
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Writes all of some bytes to a place of a file, or throws. */

@@ -1,11 +1,11 @@
-import { closeSync, fdatasync, fsyncSync, openSync } from "node:fs";
+import { fdatasync } from "node:fs";
 import { dirname } from "node:path";
 import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { newUnavailable, StoreError } from "../store-error.ts";
 import { Backlog, type BacklogRow } from "./ledger-backlog.ts";
 import type { Ledger, RecordEvents } from "../ledger.ts";
 import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
-import { LedgerFile } from "./ledger-file.ts";
+import { LedgerFile, syncFolder } from "./ledger-file.ts";
 import type { LedgerOptions, Sync } from "./ledger-options.ts";
 import { LedgerRoom } from "./ledger-room.ts";
 
@@ -15,6 +15,7 @@ const MOST_GATHERED = 64;
 const SYNC_MS = 5;
 /** A file that holds more is let be, once the other one is empty, and so much is not gathered; bytes. */
 const FULL_LENGTH = 8 * 1024 * 1024;
+const UNLOCKED = "The lock of the ledger is gone";
 
 interface Waiting extends LedgerEntry {
   readonly events: RecordEvents;
@@ -71,7 +72,7 @@ export class SqliteLedger implements Ledger {
       onFailing: (error) => options.onFailing?.(error),
     });
     this.#room = new LedgerRoom({
-      reserve: (length) => this.#current.reserve(length),
+      reserve: (length) => this.#reserve(length),
       onChange: (error) => options.onRoom?.(error),
     });
   }
@@ -97,6 +98,10 @@ export class SqliteLedger implements Ledger {
 
   get #isLost(): boolean {
     return this.#options.isLost?.() ?? false;
+  }
+
+  get #isUnlocked(): boolean {
+    return this.#options.isUnlocked?.() ?? false;
   }
 
   /**
@@ -198,7 +203,7 @@ export class SqliteLedger implements Ledger {
   }
 
   #write(entries: readonly Waiting[]): StoreError | null {
-    if (this.#options.isUnlocked?.()) return newUnavailable("The lock of the ledger is gone");
+    if (this.#isUnlocked) return newUnavailable(UNLOCKED);
     const file = this.#current;
     const seq = this.next;
     let length: number;
@@ -219,6 +224,12 @@ export class SqliteLedger implements Ledger {
     this.#changeFile();
     this.#syncSoon();
     return null;
+  }
+
+  /** @throws Error where the disk lacks it, or where it would be written over another's rows */
+  #reserve(length: number): void {
+    if (this.#isUnlocked) throw newUnavailable(UNLOCKED);
+    this.#current.reserve(length);
   }
 
   /** The next row goes to the other file, where this one is long and that one empty. */
@@ -306,17 +317,6 @@ export class SqliteLedger implements Ledger {
  */
 function isWithBegin({ record, events }: Waiting): boolean {
   return record.kind === "start" && events.synced === undefined;
-}
-
-/** The files are there after a power cut. */
-function syncFolder(path: string): void {
-  if (process.platform === "win32") return;
-  const descriptor = openSync(path, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 function unwritten({ code = "unavailable", message }: NodeJS.ErrnoException): StoreError {

@@ -38,7 +38,7 @@ export class OpenFiles {
     return this.#error;
   }
 
-  /** Whether only a lock is gone: another process may write the files by now. */
+  /** Whether a lock is gone and a file is not: another process may write that one by now. */
   get isUnlocked(): boolean {
     return this.#isUnlocked;
   }
@@ -54,21 +54,24 @@ export class OpenFiles {
   }
 
   async #inspect(): Promise<void> {
-    const file = await findLost(this.#known);
-    const lost = file ?? (await findLost(this.#locks));
+    // Before the files: with those of a folder that is moved meanwhile nothing is shared.
+    const [lock] = await listLost(this.#locks);
+    const files = await listLost(this.#known);
     // Who closes the files may remove them.
     if (this.#isClosed) return;
     this.#timer = this.#inspectLater();
-    this.#isUnlocked = lost !== file;
+    this.#isUnlocked = lock !== undefined && files.length < this.#known.size;
+    const lost = (this.#isUnlocked ? lock : files[0]) ?? lock ?? null;
     if ((lost === null) === (this.#error === null)) return;
     this.#error = lost === null ? null : newUnavailable(messageOf(lost));
     this.#onChange(this.#error);
   }
 }
 
-async function findLost(known: ReadonlyMap<string, string>): Promise<string | null> {
-  for (const [path, identity] of known) if (await isLost(path, identity)) return path;
-  return null;
+async function listLost(known: ReadonlyMap<string, string>): Promise<string[]> {
+  const lost: string[] = [];
+  for (const [path, identity] of known) if (await isLost(path, identity)) lost.push(path);
+  return lost;
 }
 
 /** What cannot be looked at, for whatever other reason, may well be there. */
