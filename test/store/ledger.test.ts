@@ -570,19 +570,21 @@ test("what an earlier start has left in the ledger is applied before anything el
   assert.ok(newExecutionId() > id, "ids go on after the last");
 });
 
+/** A ledger with begins that no table has, as after a kill. @returns the database, and a copy of a name */
+async function leaveBegun(name: string, ids: readonly string[], text: string): Promise<string> {
+  await using _ = await open(name);
+  await using stack = new AsyncDisposableStack();
+  const ledger = openLedger(name, { apply: () => Promise.reject(new StoreError(LOCKED)) });
+  stack.defer(() => ledger.close());
+  for (const id of ids) await append(ledger, begin(id), `"${id} ${text}"`);
+  for (const path of [pathOf(name), `${pathOf(name)}-wal`, ...ledgerPaths(pathOf(name))])
+    copyFileSync(path, path.replace(name, `killed-${name}`));
+  return pathOf(`killed-${name}`);
+}
+
 test("a damaged row of the ledger is told, and those behind it are applied", async () => {
-  const name = "flipped.db";
   const ids = Array.from({ length: 5 }, () => newExecutionId());
-  {
-    await using _ = await open(name);
-    await using stack = new AsyncDisposableStack();
-    const ledger = openLedger(name, { apply: () => Promise.reject(new StoreError(LOCKED)) });
-    stack.defer(() => ledger.close());
-    for (const id of ids) await append(ledger, begin(id), `"${id} ${"x".repeat(300_000)}"`);
-    for (const path of [pathOf(name), `${pathOf(name)}-wal`, ...ledgerPaths(pathOf(name))])
-      copyFileSync(path, path.replace(name, `killed-${name}`));
-  }
-  const path = pathOf(`killed-${name}`);
+  const path = await leaveBegun("flipped.db", ids, "x".repeat(300_000));
   const [file] = ledgerPaths(path);
   const bytes = readFileSync(file);
   for (const damaged of [0, 2]) {
@@ -597,7 +599,7 @@ test("a damaged row of the ledger is told, and those behind it are applied", asy
   const lost = ["rows 3 to 3 of the ledger are not there, or damaged"];
   assert.deepEqual(inspectLedger(toFile(path), scratch), { begun: 4, damage: lost });
   const told: string[] = [];
-  await using store = await open(`killed-${name}`, {
+  await using store = await open("killed-flipped.db", {
     onDamage: ({ message }, isLost) => told.push(`${message} ${isLost}`),
   });
   assert.deepEqual(told, [`${lost[0]} false`]);
@@ -608,6 +610,45 @@ test("a damaged row of the ledger is told, and those behind it are applied", asy
   );
   await append(store.ledger, begin(newExecutionId()), "1", "applied");
 });
+
+/** What of the first row is damaged. */
+const DAMAGES: Record<string, (file: Buffer, at: number) => void> = {
+  generation: (file, at) => file.writeUInt8(file.readUInt8(at + 20) ^ 1, at + 20),
+  number: (file, at) => file.writeDoubleLE(1e300, at + 12),
+  size: (file, at) => file.writeUInt32LE(0xffffffff, at + 4),
+  "first block": (file, at) => file.fill(0, at, at + 512),
+};
+
+for (const [what, damage] of Object.entries(DAMAGES))
+  test(`the first row of the ledger hides none behind it without its ${what}`, async () => {
+    const name = `first-${what.replace(" ", "-")}.db`;
+    // More than are applied at once, and what looks like rows in between.
+    const ids = Array.from({ length: 900 }, () => newExecutionId());
+    const path = await leaveBegun(name, ids, '[[{"kind":"begin"}]]'.repeat(20));
+    const [file, other] = ledgerPaths(path);
+    const bytes = readFileSync(file);
+    damage(bytes, MAGIC.length);
+    writeFileSync(file, bytes);
+    // The other file goes on.
+    const [later, generation] = [newExecutionId(), 7n];
+    const row = new RowEncoder().encode(901, generation, [{ record: begin(later), text: "1" }]);
+    writeFileSync(other, Buffer.concat([MAGIC, row]));
+    await assert.rejects(backupTo(toFile(path), `${path}.backup`), {
+      message: /: rows 1 to 1 of the ledger are not/,
+    });
+    const told: string[] = [];
+    await using store = await open(`killed-${name}`, {
+      onDamage: ({ message }) => told.push(message),
+    });
+    assert.equal(told.length, 1);
+    assert.match(told[0] as string, /^rows 1 to 1 of the ledger are not/);
+    const found = await Promise.all([...ids, later].map((id) => findExecution(store, id)));
+    assert.deepEqual(
+      found.flatMap((one, at) => (one === undefined ? at : [])),
+      [0],
+    );
+    await append(store.ledger, begin(newExecutionId()), "1", "applied");
+  });
 
 test("a database that is new does not take the ledger of one that was taken away", async () => {
   const id = await leaveLedger("away.db");

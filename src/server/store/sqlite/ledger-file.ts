@@ -58,12 +58,14 @@ export class LedgerFile {
   /** Of the file, in bytes: at least so much is rows, or zeros to write the next ones over. */
   #size: number;
 
-  constructor(path: string, write: Write = writeAll) {
+  /** @param applied number of the last row that is not needed any more */
+  constructor(path: string, applied: number, write: Write = writeAll) {
     this.#write = write;
     this.descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     if (fstatSync(this.descriptor).size < MAGIC.length) this.#begin();
     this.#size = fstatSync(this.descriptor).size;
-    for (const { next } of scanAll(this.descriptor, BEGINNING, Infinity)) {
+    const sought = { after: applied, expected: Infinity };
+    for (const { next } of scanAll(this.descriptor, BEGINNING, sought)) {
       this.#end = next.at;
       if (next.last !== null)
         [this.#last, this.#generation] = [next.last.seq, next.last.generation];

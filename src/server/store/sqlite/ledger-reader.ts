@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { FIXED_SIZE, GENERATION_AT, MAGIC, RowBytes, type LedgerRow } from "./ledger-row.ts";
+import { FIXED_SIZE, GENERATION_AT, HEADS, MAGIC, RowBytes, type LedgerRow } from "./ledger-row.ts";
 
 /** A place between two rows of a file. */
 export interface Position {
@@ -49,12 +49,12 @@ function takeRow(window: Window, at: number): RowBytes | null {
  * As scanRows, and goes on behind rows that are damaged. After a power cut rows may follow of which
  * nobody was told: they may be there or not.
  *
- * @param expected number of the last row that may be there: a file that has it is not searched
+ * @param sought which rows are
  */
 export function* scanAll(
   descriptor: number,
   position: Position,
-  expected: number,
+  { after, expected }: Sought,
   memory = newMemory(),
 ): Generator<PlacedRow & { readonly isBehindDamage: boolean }> {
   for (let from: Position | null = position; from !== null;) {
@@ -63,35 +63,64 @@ export function* scanAll(
       yield { ...placed, isBehindDamage: end === from && from !== position };
       end = placed.next;
     }
-    from = (end.last?.seq ?? 0) < expected ? findLater(descriptor, end, memory) : null;
+    if ((end.last?.seq ?? 0) >= expected) return;
+    from = findLater(descriptor, end, after, memory);
   }
 }
 
+interface Sought {
+  /** Number of a row: of a file whose first row is damaged, those up to it may be of before it began. */
+  readonly after: number;
+  /** Number of the last row that may be there: a file that has it is not searched. */
+  readonly expected: number;
+}
+
 /** Before the next whole row of a file, where the one at a place is damaged; null: none follows. */
-function findLater(descriptor: number, { at, last }: Position, memory: Buffer): Position | null {
+function findLater(
+  descriptor: number,
+  { at, last }: Position,
+  after: number,
+  memory: Buffer,
+): Position | null {
   const window = new Window(descriptor, memory);
-  const generation = last?.generation ?? generationAt(window, at);
-  // Zeros, that lie there for the rows to come.
-  if (generation === null || generation === 0n) return null;
-  const found = findRow(window, at, { seq: last?.seq ?? 0, generation });
+  const found = last === null ? findFirst(window, at, after) : findNext(window, at, last);
+  if (found === null) return null;
   // Who writes the file may have begun it anew, or have been about to write that row.
   const written = new Window(descriptor, memory);
-  if (found === null || generationAt(written, BEGINNING.at) !== generation) return null;
+  if (last !== null && generationAt(written, BEGINNING.at) !== last.generation) return null;
   return takeRow(written, at) === null ? found : { at, last };
 }
 
-function findRow(window: Window, after: number, last: NonNullable<Position["last"]>) {
+/** The generation tells its rows from those of before. */
+function findNext(window: Window, after: number, last: NonNullable<Position["last"]>) {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(last.generation);
-  const begin = after + 1 + GENERATION_AT;
+  return findRow(window, bytes, after + 1 + GENERATION_AT, GENERATION_AT, last.seq);
+}
+
+/**
+ * Where the first row is damaged, its generation is not known. The number tells rows from those of
+ * before, which were applied. A text is none of them: JSON has no such bytes as begin a row.
+ */
+function findFirst(window: Window, after: number, applied: number): Position | null {
+  return findRow(window, HEADS, after + 1 + FIXED_SIZE, FIXED_SIZE, applied);
+}
+
+/**
+ * Before the first whole row with a number above another.
+ *
+ * @param bytes of it, at an offset
+ */
+function findRow(window: Window, bytes: Buffer, from: number, offset: number, above: number) {
   for (
-    let found = window.find(bytes, begin);
+    let found = window.find(bytes, from);
     found !== null;
     found = window.find(bytes, found + 1)
   ) {
-    const at = found - GENERATION_AT;
+    const at = found - offset;
     const row = takeRow(window, at);
-    if (row !== null && row.seq > last.seq) return { at, last: { ...last, seq: row.seq - 1 } };
+    if (row === null || row.seq <= above) continue;
+    return { at, last: { seq: row.seq - 1, generation: row.generation } };
   }
   return null;
 }
@@ -126,31 +155,33 @@ class Window {
 
   /** @returns null where the file ends before them */
   take(at: number, size: number): Buffer | null {
-    if (at < this.#begin || at + size > this.#begin + this.#chunk.length) this.#load(at, size);
+    if (!this.#has(at, size)) {
+      // A size that is none would ask for more than there is.
+      if (size > CHUNK && at + size > fstatSync(this.#descriptor).size) return null;
+      this.#load(at, size);
+    }
     const from = at - this.#begin;
     return from + size > this.#chunk.length ? null : this.#chunk.subarray(from, from + size);
   }
 
   /** Where some bytes are, from a place on; null: nowhere. */
   find(bytes: Buffer, from: number): number | null {
-    for (let at = from; ; at += CHUNK - bytes.length) {
-      this.#load(at, CHUNK);
-      const found = this.#chunk.indexOf(bytes);
-      if (found >= 0) return at + found;
+    for (let at = from; ; at = this.#begin + this.#chunk.length - bytes.length + 1) {
+      if (!this.#has(at, bytes.length)) this.#load(at, CHUNK);
+      const found = this.#chunk.indexOf(bytes, at - this.#begin);
+      if (found >= 0) return this.#begin + found;
       if (this.#chunk.length < CHUNK) return null;
     }
   }
 
-  #load(at: number, size: number): void {
-    const chunk = size > CHUNK ? this.#newMemory(at, size) : this.#memory;
-    this.#chunk = chunk.subarray(0, readSync(this.#descriptor, chunk, 0, chunk.length, at));
-    this.#begin = at;
+  #has(at: number, size: number): boolean {
+    return at >= this.#begin && at + size <= this.#begin + this.#chunk.length;
   }
 
-  /** A size that is none would ask for more than there is. */
-  #newMemory(at: number, size: number): Buffer {
-    const rest = fstatSync(this.#descriptor).size - at;
-    return Buffer.allocUnsafeSlow(Math.max(0, Math.min(size, rest)));
+  #load(at: number, size: number): void {
+    const chunk = size > CHUNK ? Buffer.allocUnsafeSlow(size) : this.#memory;
+    this.#chunk = chunk.subarray(0, readSync(this.#descriptor, chunk, 0, chunk.length, at));
+    this.#begin = at;
   }
 }
 
@@ -159,13 +190,34 @@ class FileReader {
   readonly #descriptor: number;
   readonly #memory = newMemory();
   #position = BEGINNING;
+  /** CRC-32 of its first row, where that was found whole. */
+  #whole: number | null = null;
+  /** CRC-32 of its first row, where that was found damaged, and what was found behind it. */
+  #damaged: { readonly crc: number; readonly first: number } | null = null;
 
   constructor(path: string) {
     this.#descriptor = openSync(path, "r");
   }
 
-  /** Its first row, as far as it is told from others; what it holds was not looked at. */
-  first(): RowBytes | null {
+  /** Number of its first row, as far as rows after one matter; 0: it has none of them. */
+  first(after: number): number {
+    const begin = this.#begin();
+    if (begin === null) return 0;
+    const { crc, seq } = begin;
+    if (crc === this.#whole) return seq;
+    if (takeRow(new Window(this.#descriptor, this.#memory), BEGINNING.at) !== null) {
+      this.#whole = crc;
+      return seq;
+    }
+    if (crc !== this.#damaged?.crc) {
+      const found = findLater(this.#descriptor, BEGINNING, after, this.#memory);
+      this.#damaged = { crc, first: found?.last ? found.last.seq + 1 : 0 };
+    }
+    return this.#damaged.first;
+  }
+
+  /** What tells its first row from others; what that holds was not looked at. */
+  #begin(): RowBytes | null {
     const fixed = Buffer.allocUnsafe(FIXED_SIZE);
     const size = readSync(this.#descriptor, fixed, 0, FIXED_SIZE, MAGIC.length);
     return size < FIXED_SIZE ? null : new RowBytes(fixed);
@@ -174,7 +226,7 @@ class FileReader {
   /** @param expected as scanAll has it */
   *read(after: number, through: number, expected: number): Generator<LedgerRow> {
     const from = this.#placeFor(after);
-    const scanned = scanAll(this.#descriptor, from, expected, this.#memory);
+    const scanned = scanAll(this.#descriptor, from, { after, expected }, this.#memory);
     for (const { row, next, isBehindDamage } of scanned) {
       if (row.seq > through) return;
       this.#position = next;
@@ -187,9 +239,9 @@ class FileReader {
   /** Where it stands, as long as the file goes on from there and nothing is to be read again. */
   #placeFor(after: number): Position {
     const { last } = this.#position;
-    const first = last === null ? null : this.first();
-    if (last === null || first === null || last.seq > after) return BEGINNING;
-    return first.generation === last.generation ? this.#position : BEGINNING;
+    const begin = last === null ? null : this.#begin();
+    if (last === null || begin === null || last.seq > after) return BEGINNING;
+    return begin.generation === last.generation ? this.#position : BEGINNING;
   }
 
   close(): void {
@@ -221,9 +273,9 @@ export class LedgerReader {
 
   /** The rows after one, up to another, in their order. */
   *read(after: number, through = Number.MAX_SAFE_INTEGER): Generator<LedgerRow> {
-    // Both are read: the first row of one may be torn, whatever number it claims to have.
+    // Both are read: the first row of one may be torn.
     const firsts = this.#files
-      .map((file) => ({ file, seq: file.first()?.seq ?? 0 }))
+      .map((file) => ({ file, seq: file.first(after) }))
       .toSorted((a, b) => a.seq - b.seq);
     for (const [at, { file }] of firsts.entries()) {
       const last = Math.min(through, (firsts[at + 1]?.seq ?? Infinity) - 1);

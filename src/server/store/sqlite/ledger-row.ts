@@ -23,6 +23,8 @@ export const MAGIC = Buffer.from("flowhook ledger\n");
 export const FIXED_SIZE = 28;
 /** Of the generation in a row. */
 export const GENERATION_AT = 20;
+/** What the heads of each row begin with. */
+export const HEADS = Buffer.from('[[{"kind":"');
 
 /** What was written in one turn of the event loop. */
 export interface LedgerRow {
@@ -44,6 +46,10 @@ export class RowBytes {
     this.#bytes = bytes;
   }
 
+  get crc(): number {
+    return this.#bytes.readUInt32LE(0);
+  }
+
   get size(): number {
     return FIXED_SIZE + this.#bytes.readUInt32LE(4) + this.#bytes.readUInt32LE(8);
   }
@@ -60,7 +66,7 @@ export class RowBytes {
   get isWhole(): boolean {
     const { size } = this;
     if (this.#bytes.length < size) return false;
-    return crc32(this.#bytes.subarray(4, size)) === this.#bytes.readUInt32LE(0);
+    return crc32(this.#bytes.subarray(4, size)) === this.crc;
   }
 
   /** With those that a begin implies. */

@@ -58,14 +58,14 @@ export class SqliteLedger implements Ledger {
 
   constructor(options: LedgerOptions) {
     this.#options = options;
-    const { file } = options;
+    const { file, applied, write } = options;
     this.#sync = options.sync ?? fdatasync;
-    this.#files = ledgerPaths(file.path).map((path) => new LedgerFile(path, options.write));
+    this.#files = ledgerPaths(file.path).map((path) => new LedgerFile(path, applied, write));
     syncFolder(dirname(file.path));
     this.#current = this.#files.toSorted((a, b) => b.last - a.last)[0] as LedgerFile;
-    this.#seq = Math.max(options.applied, this.#current.last);
+    this.#seq = Math.max(applied, this.#current.last);
     this.#backlog = new Backlog({
-      applied: options.applied,
+      applied,
       apply: (through) => options.apply(through),
       onApplied: (rows, applied) => this.#onApplied(rows, applied),
       onSkipped: (why) => options.onDamage(new Error(why), false),
