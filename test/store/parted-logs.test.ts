@@ -120,12 +120,31 @@ test("a restore lays nothing of the one that was there over the one in its place
   const { store, before, later } = await replaceUnder(path);
   await store[Symbol.asyncDispose]();
   copyFileSync(path, `${path}.good`);
-  const replaced = await restoreFrom(toFile(path), `${path}.good`);
+  const told: string[] = [];
+  const replaced = await restoreFrom(toFile(path), `${path}.good`, (line) => told.push(line));
+  assert.match(told.join("\n"), /^What lay beside ".*" is of .* kept as ".*\.before-\d+-wal"/);
   for (const one of [path, replaced as string]) {
     assertWhole(one);
     await using found = await open(one);
     assert.deepEqual([await countFound(found, before), await countFound(found, later)], [20, 0]);
   }
+});
+
+test("a restore where no database is says where what lay there is kept", async () => {
+  const path = newPath("none");
+  const store = await open(path);
+  const ids = await record(store, 50);
+  await backupTo(toFile(path), `${path}.good`);
+  renameSync(path, `${path}.away`);
+  await store[Symbol.asyncDispose]();
+  rmSync(`${path}-parted`);
+  const told: string[] = [];
+  const replaced = await restoreFrom(toFile(path), `${path}.good`, (line) => told.push(line));
+  assert.equal(replaced, null);
+  const kept = /with DATABASE_URL: sqlite:(.+) it is whole$/.exec(told.join("\n"))?.[1] as string;
+  renameSync(`${path}.away`, kept);
+  await using old = await open(kept);
+  assert.equal(await countFound(old, ids), 50);
 });
 
 test("one that is moved back after its service has stopped has all that it had", async () => {

@@ -104,7 +104,7 @@ export function removePartial(beside: string): void {
  * lock. What had not ended when the backup was made is not run again, and every login has ended:
  * neither is known to be wanted still.
  *
- * @param tell takes a line of what neither database has
+ * @param tell takes a line of what neither database has, and where it is kept
  * @returns the path of the replaced database, beside the new one; null where there was none
  * @throws Error or StartError where the backup is damaged, none of this product, of a newer
  *   version, holds what this product never makes, or lacks what lies beside it; the database stays
@@ -202,8 +202,10 @@ async function setAside(
   const end = `.before-restore-${now()}`;
   const old = path + end;
   const isThere = existsSync(path);
-  if (arePartedAt(path)) keepApart(path);
-  else if (isThere) {
+  if (!isThere || arePartedAt(path)) {
+    const kept = keepApart(path);
+    if (kept !== null) tell(kept);
+  } else {
     const begun = await takeInLogs(file);
     if (begun > 0)
       tell(
