@@ -131,7 +131,10 @@ export function listGaps(position: number, rows: readonly Pick<LedgerRow, "seq">
   return rows.flatMap(({ seq }, at) => {
     const before = rows[at - 1]?.seq ?? position;
     if (seq === before + 1) return [];
-    return `rows ${before + 1} to ${seq - 1} of the ledger are not there, or damaged`;
+    return (
+      `rows ${before + 1} to ${seq - 1} of the ledger are not there, or damaged; after a power cut ` +
+      `they may be rows of which nobody was told`
+    );
   });
 }
 
