@@ -33,7 +33,7 @@ export class LaneQueue {
   #readers: Reader[] = [];
   /** When it became known last what became of some, as performance.now(). */
   #movedAt = 0;
-  #limit: NodeJS.Timeout | undefined;
+  #hasLimit = false;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -69,10 +69,13 @@ export class LaneQueue {
     return new Promise((resolve) => this.#readers.push({ until, isWell: true, resolve }));
   }
 
+  /** One timer for all who wait. */
   #letGoAfter(mostMs: number): void {
+    if (this.#hasLimit) return;
+    this.#hasLimit = true;
     const leftMs = this.#movedAt + mostMs - performance.now();
-    this.#limit ??= setTimeout(() => {
-      this.#limit = undefined;
+    setTimeout(() => {
+      this.#hasLimit = false;
       if (this.#readers.length === 0) return;
       if (performance.now() - this.#movedAt < mostMs) return this.#letGoAfter(mostMs);
       for (const { resolve } of this.#readers.splice(0)) resolve(false);
