@@ -40,6 +40,11 @@ const OF_ONE_NODE: readonly (Pick<Exception, "group" | "reason"> & {
     rows: ["a later version without a schema runs, and is warned of once"],
   },
   {
+    group: "input check",
+    reason: "the checks of a node wait for each other alone",
+    rows: ["what has waited for its check is matched once more behind it"],
+  },
+  {
     group: "signatures",
     reason: "the figures of a node are its own",
     rows: ["observe: what is wrong passes, is logged and counted; what is right is verified"],
