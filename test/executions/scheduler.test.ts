@@ -478,8 +478,9 @@ test("who has a lent slot keeps it, once its lender has ended", async () => {
   assert.deepEqual(machine.begun, ["a1", "b1", "d1"]);
 });
 
-test("what a thread does not begin goes to another after a second, and the thread ends", async () => {
-  const machine = openMachine({ workerThreads: 3, flowMaxConcurrent: 2 });
+/** A thread that does nothing after its first run, and has been given another. */
+async function openHeld(limits: { timeoutMs?: number }) {
+  const machine = openMachine({ workerThreads: 3, flowMaxConcurrent: 2, ...limits });
   machine.start("a1");
   await machine.runAll();
   const [held] = machine.threads;
@@ -487,6 +488,11 @@ test("what a thread does not begin goes to another after a second, and the threa
   held.isHeld = true;
   machine.start("a2");
   await machine.turn();
+  return { machine, held };
+}
+
+test("what a thread does not begin goes to another after a second, and the thread ends", async () => {
+  const { machine, held } = await openHeld({});
   await machine.pass(999);
   assert.deepEqual([machine.begun, held.isEnding], [["a1"], false]);
   await machine.pass(1);
@@ -497,14 +503,7 @@ test("what a thread does not begin goes to another after a second, and the threa
 
 test("so does what may run for less than that, before its limit ends it", async () => {
   for (const late of [0, 3000]) {
-    const machine = openMachine({ workerThreads: 3, flowMaxConcurrent: 2, timeoutMs: 500 });
-    machine.start("a1");
-    await machine.runAll();
-    const [held] = machine.threads;
-    assert.ok(held !== undefined);
-    held.isHeld = true;
-    machine.start("a2");
-    await machine.turn();
+    const { machine, held } = await openHeld({ timeoutMs: 500 });
     await machine.pass(499);
     assert.equal(held.isEnding, false);
     machine.now += late;

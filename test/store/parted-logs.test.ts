@@ -54,6 +54,14 @@ async function countFound(store: Store, ids: readonly string[]): Promise<number>
   return found.filter((one) => one !== undefined).length;
 }
 
+/** Of a database that was moved away, put where its WAL and its ledger were kept. */
+async function countAtName(path: string, kept: string | undefined, ids: readonly string[]) {
+  assert.ok(kept !== undefined, "the place is told");
+  renameSync(`${path}.away`, kept);
+  await using old = await open(kept);
+  return countFound(old, ids);
+}
+
 function assertWhole(path: string): void {
   const db = new Database(path, { readonly: true });
   assert.equal(db.pragma("integrity_check(1)", { simple: true }), "ok");
@@ -93,9 +101,7 @@ test("a database that replaced one under its service is used as it is once that 
   assertWhole(path);
   assert.equal(warned.length, 1);
   const [, kept] = /put it at "(.+?)"/.exec(warned[0] ?? "") ?? [];
-  renameSync(`${path}.away`, kept as string);
-  await using old = await open(kept as string);
-  assert.equal(await countFound(old, [...before, ...later]), 220);
+  assert.equal(await countAtName(path, kept, [...before, ...later]), 220);
 });
 
 test("so is one that replaced it under a service that was killed", async () => {
@@ -141,10 +147,8 @@ test("a restore where no database is says where what lay there is kept", async (
   const told: string[] = [];
   const replaced = await restoreFrom(toFile(path), `${path}.good`, (line) => told.push(line));
   assert.equal(replaced, null);
-  const kept = /with DATABASE_URL: sqlite:(.+) it is whole$/.exec(told.join("\n"))?.[1] as string;
-  renameSync(`${path}.away`, kept);
-  await using old = await open(kept);
-  assert.equal(await countFound(old, ids), 50);
+  const kept = /with DATABASE_URL: sqlite:(.+) it is whole$/.exec(told.join("\n"))?.[1];
+  assert.equal(await countAtName(path, kept, ids), 50);
 });
 
 test("one that is moved back after its service has stopped has all that it had", async () => {
@@ -176,10 +180,8 @@ test("a start without it keeps what lies there, and says where", async () => {
     await using empty = await open(path, { warn: (line) => warned.push(line) });
     assert.equal(await countFound(empty, ids), 0);
   }
-  const kept = /kept as "(.+?)-wal"/.exec(warned.join("\n"))?.[1] as string;
-  renameSync(`${path}.away`, kept);
-  await using old = await open(kept);
-  assert.equal(await countFound(old, ids), 50);
+  const kept = /kept as "(.+?)-wal"/.exec(warned.join("\n"))?.[1];
+  assert.equal(await countAtName(path, kept, ids), 50);
 });
 
 test("SQLite deletes no WAL beside a database that was emptied", async () => {

@@ -79,7 +79,7 @@ async function print(deps: MonitoringDeps): Promise<string> {
   });
 }
 
-/** Read at each time, as any node may have enabled one; not while the database cannot be asked. */
+/** At each scrape, as any node may have enabled a webhook; while the store is away the last names stay. */
 async function beginWebhooks({ store, meters }: MonitoringDeps): Promise<void> {
   const enabled = await listEnabledNames(store, MOST_WEBHOOKS + 1).catch(() => null);
   if (enabled !== null) meters.begin(enabled);

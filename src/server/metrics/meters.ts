@@ -73,6 +73,7 @@ export function openMeters({ namesWebhooks, version }: MetersOptions): Meters {
   return {
     begin(enabled) {
       const isMany = enabled.length > MOST_WEBHOOKS;
+      // What has no webhook is zero too: replays, and what flows start.
       if (!isMany) figures.of("");
       figures.expect(isMany ? [] : enabled);
     },
