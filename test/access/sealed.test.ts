@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { generateKey, hashKey, isKey } from "../../src/server/access/api-key.ts";
-import { hashPassword, verifyPassword } from "../../src/server/access/password.ts";
 import { openSecretBox } from "../../src/server/access/secret-box.ts";
 
 test("a sealed secret opens with its key and its name alone, and only unchanged", () => {
@@ -18,19 +17,6 @@ test("a sealed secret opens with its key and its name alone, and only unchanged"
     changed[at]! ^= 1;
     assert.throws(() => box.open("NAME", changed.toString("base64")), `byte ${at}`);
   }
-});
-
-test("a password hash names its algorithm, and verifies the password in whatever form", async () => {
-  const hash = await hashPassword("pässword of words");
-  assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
-  assert.ok(await verifyPassword("pässword of words".normalize("NFD"), hash));
-  assert.ok(!(await verifyPassword("password of words", hash)));
-  assert.ok(!(await verifyPassword("", hash)));
-  assert.notEqual(await hashPassword("pässword of words"), hash);
-  await assert.rejects(
-    verifyPassword("x", `$md5$x$c2FsdA$${"A".repeat(43)}`),
-    /flowhook user password/,
-  );
 });
 
 test("a key has 256 random bits and a prefix, and is known by its hash", () => {

@@ -1,72 +1,58 @@
-import { Buffer } from "node:buffer";
-import type { Argon2Parameters } from "node:crypto";
 import { Worker } from "node:worker_threads";
+import { RequestError } from "../../shared/errors.ts";
+import { JobThread } from "../request/job-thread.ts";
 
 /** It holds some 10 MB, so it goes when nothing has come for so long, in milliseconds. */
 const IDLE_MS = 10_000;
 
+/** So many take some seconds: whoever comes then is told to come again. */
+const MOST_WAITING = 64;
+
 const PROGRAM = `
 const { parentPort } = require("node:worker_threads");
-const { argon2Sync } = require("node:crypto");
-parentPort.on("message", (parameters) => parentPort.postMessage(argon2Sync("argon2id", parameters)));
+const { argon2Sync, scryptSync } = require("node:crypto");
+const hashes = {
+  argon2id: ({ password, salt, bytes, cost }) =>
+    argon2Sync("argon2id", { message: password, nonce: salt, tagLength: bytes, ...cost }),
+  scrypt: ({ password, salt, bytes, cost }) => scryptSync(password, salt, bytes, cost),
+};
+parentPort.on("message", ({ name, given }) => parentPort.postMessage({ value: hashes[name](given) }));
+parentPort.postMessage("started");
 `;
 
-/** It has no files and no network. */
-const FLAGS = ["--permission"];
+/** It has no files and no network; Deno knows no such flag. */
+const FLAGS = "Deno" in globalThis ? [] : ["--permission"];
+
+/** What a hash is made of. */
+export interface HashParameters {
+  readonly password: string;
+  readonly salt: Uint8Array;
+  /** Length of the hash. */
+  readonly bytes: number;
+  /** As the algorithm names it. */
+  readonly cost: Readonly<Record<string, number>>;
+}
+
+type Hash = (parameters: HashParameters) => Uint8Array;
 
 /**
- * Makes argon2id hashes, one after the other, in a thread that is there as long as some come. The
- * allocator keeps for each thread what that has freed: the four that the runtime does such work
- * in, and reads files in, would hold up to 130 MB after some logins.
+ * Makes hashes, one after the other and the clients in turn, in a thread that is there as long as
+ * some come. The allocator keeps for each thread what that has freed: the four that the runtime does
+ * such work in, and reads files in, would hold up to 130 MB after some logins.
  */
-export class HashThread {
-  #worker: Worker | null = null;
-  #idle: NodeJS.Timeout | undefined;
-  /** In the order in which they were asked for. */
-  #waiting: PromiseWithResolvers<Buffer>[] = [];
+export function openHashThread(): JobThread<Readonly<Record<"argon2id" | "scrypt", Hash>>> {
+  const hire = () =>
+    new Worker(PROGRAM, { name: "password", eval: true, env: {}, execArgv: FLAGS });
+  const failed = () => new Error("The password's hash cannot be made");
+  return new JobThread(hire, {
+    mostJobs: MOST_WAITING,
+    idleMs: IDLE_MS,
+    refusals: { tooLong: failed, tooLarge: failed, tooMany: refuseCrowded },
+  });
+}
 
-  /** @throws Error where the thread was lost */
-  hash(parameters: Argon2Parameters): Promise<Buffer> {
-    const worker = (this.#worker ??= this.#start());
-    clearTimeout(this.#idle);
-    worker.ref();
-    worker.postMessage(parameters);
-    const waiting = Promise.withResolvers<Buffer>();
-    this.#waiting.push(waiting);
-    return waiting.promise;
-  }
-
-  #start(): Worker {
-    const worker = new Worker(PROGRAM, {
-      name: "password",
-      eval: true,
-      env: {},
-      execArgv: FLAGS,
-    });
-    worker.on("message", (hash: Uint8Array) => this.#answer(worker, hash));
-    worker.on("error", (error: Error) => this.#lose(worker, error));
-    worker.once("exit", () => this.#lose(worker, new Error("The password's thread has ended")));
-    return worker;
-  }
-
-  #answer(worker: Worker, hash: Uint8Array): void {
-    this.#waiting.shift()?.resolve(Buffer.from(hash));
-    if (this.#waiting.length > 0) return;
-    worker.unref();
-    this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
-  }
-
-  #end(): void {
-    const worker = this.#worker;
-    this.#worker = null;
-    worker?.terminate().catch(() => {});
-  }
-
-  #lose(worker: Worker, error: Error): void {
-    if (this.#worker !== worker) return;
-    this.#worker = null;
-    const lost = this.#waiting;
-    this.#waiting = [];
-    for (const { reject } of lost) reject(error);
-  }
+export function refuseCrowded(): RequestError {
+  return new RequestError("too_many_attempts", "Too many attempts at once. Try again in a second", {
+    headers: { "retry-after": "1" },
+  });
 }

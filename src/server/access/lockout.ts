@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { RequestError } from "../../shared/errors.ts";
 import { CheckTurns } from "./check-turns.ts";
 import { openOwnCounts, type FailureCounts } from "./failure-counts.ts";
+import { refuseCrowded } from "./hash-thread.ts";
 import { networkOf } from "./network.ts";
 
 /** Who tries what: the failures of both together, and of the address alone, are counted. */
@@ -81,12 +82,6 @@ export function openLockout(
 /** A subject is as long as whoever guesses wants it to be. */
 function hashOf(subject: string): string {
   return createHash("sha256").update(subject).digest("base64url");
-}
-
-function refuseCrowded(): RequestError {
-  return new RequestError("too_many_attempts", "Too many attempts at once. Try again in a second", {
-    headers: { "retry-after": "1" },
-  });
 }
 
 function refuse(leftMs: number): RequestError {

@@ -23,7 +23,8 @@ import type { Activity } from "./activity.ts";
 import { generateToken, hashKey } from "./api-key.ts";
 import { openFailureReport, type FailureReportOptions } from "./failed-login.ts";
 import type { Lockout } from "./lockout.ts";
-import { newUnmatchedHash, verifyPassword } from "./password.ts";
+import { networkOf } from "./network.ts";
+import { newUnmatchedHash, requireTurn, verifyPassword, type PasswordOwner } from "./password.ts";
 import type { Grant } from "../../shared/contract/permission.ts";
 
 /** A user who has shown a valid login token. */
@@ -48,8 +49,18 @@ export interface NewLogin {
 
 /** Login tokens: opaque, stored as SHA-256, valid for LOGIN_TOKEN_TTL_SEC. */
 export interface Logins {
-  /** Null for an unknown user, a wrong password or a disabled user; all take the same time. */
-  login(user_name: string, password: string, from: string): Promise<NewLogin | null>;
+  /**
+   * Null for an unknown user, a wrong password or a disabled user; all take the same time.
+   *
+   * @param isWanted whether somebody still waits for it when its turn comes; unless told, yes
+   * @throws RequestError too_many_attempts
+   */
+  login(
+    user_name: string,
+    password: string,
+    from: string,
+    isWanted?: () => boolean,
+  ): Promise<NewLogin | null>;
   /** Null for a token that is unknown or has expired, or whose user is disabled. */
   authenticate(token: string, from: string): Promise<Principal | null>;
   /** The same user with what they may now; null once the token or the user is not valid any more. */
@@ -79,18 +90,25 @@ export function openLogins(options: LoginOptions): Logins {
   // Compared with where there is no such user, so that the time does not tell.
   const nobody = newUnmatchedHash();
 
-  async function check(user: UserRow | undefined, password: string): Promise<UserRow | null> {
-    const right = await verifyPassword(password, user?.password_hash ?? nobody);
+  async function check(
+    user: UserRow | undefined,
+    password: string,
+    owner: PasswordOwner,
+  ): Promise<UserRow | null> {
+    const right = await verifyPassword(password, user?.password_hash ?? nobody, owner);
     return user !== undefined && right && user.is_enabled === 1 ? user : null;
   }
 
   return {
-    async login(user_name, password, from) {
+    async login(user_name, password, from, isWanted = () => true) {
+      const owner = { client: networkOf(from), isWanted, isLoggedIn: false };
+      // Before it counts as an attempt: whoever is turned away has not failed.
+      requireTurn(owner);
       const named = await findUserByName(store, user_name);
       const attempt = { subject: subjectOf(user_name, named), address: from };
       const user = await lockout.guard(
         attempt,
-        () => check(named, password),
+        () => check(named, password, owner),
         (locked) => reportFailure("Login failed", { user: named, address: from, locked }),
       );
       return user === null ? null : create(options, user, from);
@@ -113,9 +131,11 @@ export function openLogins(options: LoginOptions): Logins {
       const subject = subjectOf(principal.user_name, user);
       // A login token is one attacker, from wherever it is used.
       const attempt = { subject, address: `token of ${user_id}` };
+      const owner = { client: user_id, isWanted: () => true, isLoggedIn: true };
+      requireTurn(owner);
       const own = await lockout.guard(
         attempt,
-        () => check(user, password),
+        () => check(user, password, owner),
         (locked) => reportFailure("Own password was wrong", { user, address, locked }),
       );
       return own !== null;

@@ -18,8 +18,9 @@ export const login = defineRoute({
   body: CREDENTIALS,
   example: { user_name: "admin", password: "correct horse battery staple" },
   answer: LOGIN,
-  async act(api, { body, address, isSecure }) {
-    const found = await api.logins.login(body.user_name.normalize("NFC"), body.password, address);
+  async act(api, { body: { user_name, password }, address, isSecure, outgoing }) {
+    const isWanted = () => !outgoing.destroyed;
+    const found = await api.logins.login(user_name.normalize("NFC"), password, address, isWanted);
     if (found === null)
       throw new RequestError("not_authenticated", "The user name or the password is wrong");
     const { token, expires_at, principal } = found;

@@ -59,8 +59,8 @@ interface JobLimits extends QueueLimits {
 
 /** Refusals of jobs that the thread does not come to an end with, in the words of what it does. */
 export interface JobRefusals {
-  readonly tooLong: (seconds: number) => RequestError;
-  readonly tooLarge: () => RequestError;
+  readonly tooLong: (seconds: number) => Error;
+  readonly tooLarge: () => Error;
   readonly tooMany: () => RequestError;
 }
 
@@ -102,6 +102,11 @@ export class JobThread<T extends Jobs> {
     this.#limits = { ...LIMITS, ...limits };
   }
 
+  /** Whether one more of this client may wait. @param size as in its terms */
+  hasRoom(client: string, size = 0): boolean {
+    return this.#waiting.hasRoom({ client, size }, this.#limits);
+  }
+
   /** @throws RequestError overloaded, bad_body where it takes too long or too much, or the job's own */
   run<Name extends keyof T & string>(
     name: Name,
@@ -109,8 +114,7 @@ export class JobThread<T extends Jobs> {
     terms: JobTerms,
   ): Promise<ReturnType<T[Name]>> {
     const { client = "", size } = terms;
-    if (!this.#waiting.hasRoom({ client, size }, this.#limits))
-      return Promise.reject(this.#limits.refusals.tooMany());
+    if (!this.hasRoom(client, size)) return Promise.reject(this.#limits.refusals.tooMany());
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting.add({ request: { name, given }, ...terms, client, resolve, reject });
     this.#next();
@@ -172,7 +176,7 @@ export class JobThread<T extends Jobs> {
   }
 
   /** The next job gets another thread. */
-  #lose(refused: RequestError): void {
+  #lose(refused: Error): void {
     this.#end();
     this.#settle((job) => job.reject(refused));
   }

@@ -33,7 +33,9 @@ async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response>
   const name = (form.get("user_name") ?? "").normalize("NFC");
   const next = form.get("next");
   const { address, isSecure } = ui.addressOf(c.env.incoming);
-  const login = await attempt(ui, name, form.get("password") ?? "", address);
+  const isWanted = () => !c.env.outgoing.destroyed;
+  const password = form.get("password") ?? "";
+  const login = await attempt(ui, { user_name: name, password, address, isWanted });
   if ("error" in login) {
     const { error, status } = login;
     return respondPage(c, frame, LoginPage({ frame, next, error, name }), status);
@@ -50,15 +52,20 @@ async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response>
   });
 }
 
+interface Attempt {
+  readonly user_name: string;
+  readonly password: string;
+  readonly address: string;
+  readonly isWanted: () => boolean;
+}
+
 async function attempt(
   { logins, auditLogin }: Ui,
-  user_name: string,
-  password: string,
-  address: string,
+  { user_name, password, address, isWanted }: Attempt,
 ): Promise<{ token: string; expires_at: number } | { error: string; status: 401 | 429 }> {
   const audit = (result: string) => auditLogin({ user_name, address, result });
   try {
-    const login = await logins.login(user_name, password, address);
+    const login = await logins.login(user_name, password, address, isWanted);
     await audit(login === null ? "not_authenticated" : "200");
     return login ?? { error: "The user name or the password is wrong.", status: 401 };
   } catch (error) {
