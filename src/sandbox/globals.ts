@@ -59,13 +59,41 @@ function closeLocks(): void {
   for (const name of ["LockManager", "Lock"]) Reflect.deleteProperty(globalThis, name);
 }
 
-/** The runtime's own modules use the global, so it stays, without what ends or starts processes. */
+/** They end or start processes, or change what is the process's: all flows would have it changed. */
+const OF_THE_PROCESS = [
+  "exit",
+  "kill",
+  "Command",
+  "dlopen",
+  "chdir",
+  "umask",
+  "addSignalListener",
+  "removeSignalListener",
+  "permissions",
+  "Permissions",
+];
+
+/** As `process.env` is: one that a flow could write would tell the others' `fetch` of a proxy. */
+const NO_ENVIRONMENT = js.freeze({
+  get: () => {},
+  has: () => false,
+  toObject: () => ({}),
+  set: refuseEnvironment,
+  delete: refuseEnvironment,
+});
+
+function refuseEnvironment(): never {
+  throw new js.Error("Cannot change the environment: it is empty, and all flows would share it");
+}
+
+/** The runtime's own modules use the global, so it stays, without what is the process's. */
 function closeDeno(): void {
   const deno: unknown = Reflect.get(globalThis, "Deno");
   if (typeof deno !== "object" || deno === null) return;
-  for (const name of ["exit", "kill", "Command", "dlopen", "chdir"]) {
-    Reflect.defineProperty(deno, name, { value: undefined, configurable: false, writable: false });
-  }
+  const fixed = { configurable: false, writable: false };
+  for (const name of OF_THE_PROCESS)
+    Reflect.defineProperty(deno, name, { value: undefined, ...fixed });
+  Reflect.defineProperty(deno, "env", { value: NO_ENVIRONMENT, ...fixed });
 }
 
 function freezeChain(start: object): void {

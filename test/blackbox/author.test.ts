@@ -28,10 +28,33 @@ const REACHING = `export default async (flow) => {
 };
 `;
 
+/** What one flow may change for all others; of Deno, whose environment is the process's. */
+const CHANGING = `export default async () => {
+  const acts = {
+    environment: () => Deno.env.set("HTTP_PROXY", "http://127.0.0.1:1"),
+    zone: () => Deno.env.set("TZ", "Asia/Tokyo"),
+    umask: () => Deno.umask(0o777),
+    signal: () => Deno.addSignalListener("SIGINT", () => {}),
+    permission: () => Deno.permissions.revokeSync({ name: "read" }),
+    every: () => Deno.Permissions.prototype.revokeSync.call(Deno.permissions, { name: "read" }),
+  };
+  const done = Object.keys(acts).filter((name) => {
+    try {
+      acts[name]();
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  return { done, environment: [Deno.env.get("PATH"), Deno.env.has("HOME"), Deno.env.toObject()] };
+};
+`;
+
 const FILES = {
   "plugins/greet.ts":
     "export default async (flow) => ({ hello: flow.input_value.query.name ?? 'nobody' });\n",
   "plugins/reaching.js": REACHING,
+  "plugins/changing.js": CHANGING,
   "plugins/packed.ts": `import greetings from "greetings";
 export default (flow) => greetings[flow.input_value.query.in];
 `,
@@ -113,6 +136,11 @@ describe(`an author (${target.name})`, { skip: target.skip ?? false }, () => {
       const answer = await fetch(`${dev.url}/api/latest/webhook/reaching/call?at=${at}`);
       assert.deepEqual(await answer.json(), []);
       assert.equal(await dev.stop(), 0);
+    });
+
+    test("writes a flow that changes nothing of the process, which other flows share", async () => {
+      const finished = await place.run(["flow", "run", "changing"]);
+      assert.deepEqual(JSON.parse(finished.stdout), { done: [], environment: [null, false, {}] });
     });
 
     test("is told what a debugger needs", async () => {
