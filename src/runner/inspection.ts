@@ -7,7 +7,6 @@ import {
   type RunnerSetup,
 } from "../shared/wire/protocol.ts";
 import { startThread } from "./threads.ts";
-import { findBusyPlace } from "./thread-place.ts";
 import type { Imported, Withheld } from "../shared/wire/thread-messages.ts";
 
 const NOTHING: Withheld = { files: false, net: false };
@@ -26,45 +25,40 @@ export async function inspectInThread(
   onStuck: () => void,
 ): Promise<Inspection> {
   const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [], secrets: [] } };
-  const inThread: InThread = async (withheld, act) => {
+  const late = sleep(setup.inspect_ms, null, { ref: false });
+  const importWithout: Import = async (withheld) => {
     const thread = startThread(bare, setup, { withheld });
     thread.on("error", () => {});
     try {
-      return await act(thread);
+      return await Promise.race([thread.run(null), late]);
     } finally {
       end(thread, onStuck);
     }
   };
   try {
-    const late = sleep(setup.inspect_ms, null, { ref: false });
-    const found = await importAsItRuns(inThread, late);
-    if (found !== null)
-      return isImported(found)
-        ? found.inspection
-        : broken("The flow replaced the answer of its thread");
-    const place = await inThread(NOTHING, (thread) =>
-      findBusyPlace(thread, bare.directory).catch(() => null),
-    );
-    return broken(describeLate(setup.inspect_ms, place));
+    const found = await importAsItRuns(importWithout);
+    if (found === null)
+      return broken(
+        `Importing the flow took longer than ${setup.inspect_ms / 1000} s: at its top level it waits or loops`,
+      );
+    return isImported(found)
+      ? found.inspection
+      : broken("The flow replaced the answer of its thread");
   } catch (error) {
     return broken(reasonOf(error, spec));
   }
 }
 
-/** Does something with a fresh thread, which is ended then. */
-type InThread = <T>(withheld: Withheld, act: (thread: Piscina) => Promise<T>) => Promise<T>;
+/** Imports in a fresh thread. @returns null where it was too late before that had a result */
+type Import = (withheld: Withheld) => Promise<unknown>;
 
 /**
  * What a flow declares is known only once it was imported: where its packages asked for more, they
  * are imported again without that, as they will be when the flow runs, until they ask for no more.
- *
- * @returns null where it was too late before the thread had a result
  */
-async function importAsItRuns(inThread: InThread, late: Promise<null>): Promise<unknown> {
+async function importAsItRuns(importWithout: Import): Promise<unknown> {
   for (let withheld = NOTHING; ;) {
-    const found: unknown = await inThread(withheld, (thread) =>
-      Promise.race([thread.run(null), late]),
-    );
+    const found = await importWithout(withheld);
     if (!isImported(found)) return found;
     const { files, net } = found.lacking;
     if (!(files && !withheld.files) && !(net && !withheld.net)) return found;
@@ -79,13 +73,6 @@ function end(thread: Piscina, onStuck: () => void): void {
     .destroy()
     .catch(() => {})
     .finally(() => clearTimeout(late));
-}
-
-/** Why it has not ended. */
-function describeLate(inspect_ms: number, place: string | null): string {
-  const where =
-    place === null ? "it waits for something at its top level" : `it was busy in ${place}`;
-  return `Importing the flow took longer than ${inspect_ms / 1000} s: ${where}`;
 }
 
 /** A flow that got hold of its thread's channel could send anything as its task's result. */

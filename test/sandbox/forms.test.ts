@@ -781,27 +781,17 @@ test("an inspection names what is broken", { concurrency: 4 }, async (t) => {
 
 test("an inspection of what never ends has a limit", async () => {
   await using hurried = await openBench({ inspect_ms: 1500 });
-  const endless = "const spin = (x) => {\n  for (;;) x = Math.sin(x);\n};\n\nspin(1);";
-  for (const [code, place] of [
-    [
-      endless,
-      /^Importing .* 1\.5 s: it was busy in spin \(flow\.ts:2\) < top level \(flow\.ts(?::5)?\)$/,
-    ],
-    [`await new Promise(() => {})`, /1\.5 s: it waits for something at its top level$/],
-    [
-      `import { pbkdf2Sync } from "node:crypto"; pbkdf2Sync("a", "b", 2 ** 31 - 1, 64, "sha512");`,
-      /1\.5 s: it was busy in a call of the runtime that nothing interrupts/,
-    ],
-  ] as const) {
-    let message = "";
-    // What is watched for a moment may not have run in it where the machine paused: not each time.
-    for (let tries = 0; tries < 3 && !place.test(message); tries += 1) {
-      const found = await hurried.runners.inspect(hurried.flow(code));
-      assert.equal(found.kind, "broken");
-      message = found.kind === "broken" ? found.message : "";
-      assert.match(message, /^Importing .* longer than 1\.5 s: it /);
-    }
-    assert.match(message, place);
+  for (const code of [
+    `for (;;) Math.sin(1);`,
+    `await new Promise(() => {})`,
+    `import { pbkdf2Sync } from "node:crypto"; pbkdf2Sync("a", "b", 2 ** 31 - 1, 64, "sha512");`,
+  ]) {
+    const found = await hurried.runners.inspect(hurried.flow(code));
+    assert.equal(found.kind, "broken");
+    assert.match(
+      found.kind === "broken" ? found.message : "",
+      /^Importing the flow took longer than 1\.5 s: at its top level it waits or loops$/,
+    );
   }
 });
 
