@@ -1,6 +1,5 @@
 import * as js from "../shared/intrinsics.ts";
 import { isGranted, lineFor, needOf, type Grantable } from "./builtins.ts";
-import { adviseOnBuiltin } from "./import-advice.ts";
 import { reduceHttp2 } from "./reduced-builtins.ts";
 import type { ThreadData } from "../shared/wire/thread-messages.ts";
 
@@ -15,6 +14,8 @@ export interface Needed {
 }
 
 const { getBuiltinModule } = process;
+
+const PROGRAMS = '. Something else starts programs: flowhook docs recipes, "Start a program"';
 
 /** Whether a package gets the module itself. @param name without `node:` */
 export function isGiven({ withheld, spec }: ThreadData, name: string): boolean {
@@ -42,7 +43,7 @@ export function requireBuiltin(
     const who = by === null ? "" : ` ("${by}" imports it)`;
     throw new js.Error(
       `Cannot import "node:${name}" in a flow: it reaches beyond the flow's own thread${who}` +
-        adviseOnBuiltin(name),
+        (name === "child_process" ? PROGRAMS : ""),
     );
   }
   if (need === "files" || need === "net") {

@@ -1,4 +1,4 @@
-import { existsSync as existsSyncNow, lstatSync as lstatSyncNow } from "node:fs";
+import { existsSync as existsSyncNow } from "node:fs";
 import { fileURLToPath as fileURLToPathNow } from "node:url";
 import * as js from "../shared/intrinsics.ts";
 import { toMessage } from "./text.ts";
@@ -6,7 +6,6 @@ import { toMessage } from "./text.ts";
 /** What an author is to write instead of what cannot be imported. */
 
 const existsSync = existsSyncNow;
-const lstatSync = lstatSyncNow;
 const fileURLToPath = fileURLToPathNow;
 const WebUrl = URL;
 
@@ -16,8 +15,6 @@ interface Mistake {
   /** What follows the message. */
   readonly advice: string | ((found: RegExpExecArray) => string);
 }
-
-const FILE_OF_ITS_OWN = "put what is in it into a file of its own, and export it there";
 
 const MISTAKES: readonly Mistake[] = [
   {
@@ -40,24 +37,11 @@ const MISTAKES: readonly Mistake[] = [
     message: /Identifier '\.default' has/,
     advice: ". A file has one default export: remove the others",
   },
-  unerasable(
-    /TypeScript enum is not/,
-    'write a constant: const Colour = { Red: "red" } as const, and its type: ' +
-      "type Colour = (typeof Colour)[keyof typeof Colour]",
-  ),
-  unerasable(
-    /parameter property is not/,
-    "declare the field in the class, and set it in the constructor",
-  ),
-  unerasable(/namespace declaration is not/, FILE_OF_ITS_OWN),
-  unerasable(/`module` keyword is not/, FILE_OF_ITS_OWN),
-  unerasable(/import equals declaration is not/, 'write: import NAME from "MODULE"'),
-  unerasable(/export assignment is not/, "write: export default"),
+  {
+    message: /^(?:TypeScript .*|`module` keyword) is not supported/,
+    advice: ": types are erased, and nothing else (flowhook docs flows)",
+  },
 ];
-
-function unerasable(message: RegExp, instead: string): Mistake {
-  return { message, advice: `: types are erased, and nothing else; ${instead}` };
-}
 
 /** What stands where a syntax is wrong: neither the engine nor the parser for types names a decorator. */
 export function adviseOnSyntax(message: string, found: string): string {
@@ -89,57 +73,24 @@ function adviseOnExport(module: string, name: string): string {
   return `Where that is a type, write: import type { ${name} } from "${module}"`;
 }
 
-/** By the extensions of files that are neither code nor JSON; the last one is for all. */
-const OTHER_FILES: readonly { readonly extension: RegExp; readonly instead: string }[] = [
-  { extension: /\.[cm]?tsx?$/i, instead: "rename it to .ts" },
-  { extension: /\.[cm]?jsx?$/i, instead: "rename it to .js" },
-  {
-    extension: /\.(?:json5|jsonc|ya?ml|toml)$/i,
-    instead: 'write it as .json, and import it with { type: "json" }',
-  },
-  {
-    extension: /\.wasm$/i,
-    instead:
-      "put its bytes into a .ts file as base64, and compile them there: " +
-      'new WebAssembly.Module(Buffer.from("...", "base64"))',
-  },
-  { extension: /$/, instead: "put its text into a .ts file: export default `...`" },
-];
-
 /** Why a file of the flow's folder cannot be imported. */
 export function describeFile(path: string): string {
-  const other = js.find(OTHER_FILES, ({ extension }) => js.exec(extension, path) !== null);
   return (
     `Cannot import "${path}": flows import .ts, .mts, .js, .mjs, .cjs and .json files; ` +
-    `${other?.instead}`
+    "put what it holds into a .ts or .json file"
   );
 }
-
-/** What does what a module is for, of those that no flow is given. Empty where nothing is known. */
-export function adviseOnBuiltin(name: string): string {
-  if (name !== "child_process") return "";
-  return '. Something else starts programs: flowhook docs recipes, "Start a program"';
-}
-
-const REGISTRY = /^(npm|jsr):\/?((?:@[^/@]+\/)?[^/@]+)/;
 
 /** Why a specifier with a scheme cannot be imported. */
 export function describeUrl(specifier: string): string {
   const shown = js.slice(specifier, 0, 100);
   if (js.startsWith(specifier, "node:"))
     return `Cannot import "${shown}" in a flow: it is no module of Node that flows are given`;
-  const message = `Cannot import "${shown}": flows import files and packages, not URLs`;
-  const found = js.exec(REGISTRY, specifier);
-  if (found !== null) {
-    const command = found[1] === "npm" ? "npm install --prefix ." : "npx jsr add";
-    const name = found[2] as string;
-    return `${message}; run "${command} ${name}" in PLUGINS_DIR, and import "${name}"`;
-  }
-  if (js.exec(REMOTE, specifier) === null) return message;
-  return `${message}; install its package in PLUGINS_DIR/node_modules, or save it beside the flow`;
+  return (
+    `Cannot import "${shown}": flows import files and packages, not URLs; ` +
+    "install its package in PLUGINS_DIR/node_modules"
+  );
 }
-
-const REMOTE = /^https?:/;
 
 const ENDINGS = [".ts", ".mts", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.js"];
 const ENDINGS_OF_FOLDER = ["index.ts", "index.js"];
@@ -164,32 +115,18 @@ export function findMeant(specifier: string, path: string): string | null {
   return ending === undefined ? null : specifier + ending;
 }
 
-const PACKAGE = /^(?:@[^/]+\/)?[^./@][^/]*/;
-
 /**
  * Why what lies elsewhere cannot be imported.
  *
- * @param packages their folder, with a separator at its end; null: a file is imported, no package
+ * @param isPackage whether it was asked for by a package's name
  */
-export function describeOutside(specifier: string, packages: string | null): string {
+export function describeOutside(specifier: string, isPackage: boolean): string {
   const message = `Cannot import "${specifier}": it is outside`;
-  if (packages === null)
-    return (
-      `${message} the folder of the flow; it imports what lies in PLUGINS_DIR, ` +
-      'by a path from its own file, such as "./prices.ts"'
-    );
-  return `${message} PLUGINS_DIR/node_modules${adviseOnLink(packages, specifier)}`;
-}
-
-/** Of a package that npm links, because a folder was installed. Empty for others. */
-function adviseOnLink(packages: string, specifier: string): string {
-  const name = js.exec(PACKAGE, specifier)?.[0];
-  try {
-    if (name === undefined || !lstatSync(packages + name).isSymbolicLink()) return "";
-  } catch {
-    return "";
-  }
-  return ". It is a link there: put a copy in its place in PLUGINS_DIR with npm install --prefix . --install-links /path/to/it";
+  if (isPackage) return `${message} PLUGINS_DIR/node_modules; install a copy there, not a link`;
+  return (
+    `${message} the folder of the flow; it imports what lies in PLUGINS_DIR, ` +
+    'by a path from its own file, such as "./prices.ts"'
+  );
 }
 
 /**

@@ -257,8 +257,7 @@ function outside(rules: Rules, specifier: string, allowed: string, path: string)
   const { plugins_dir } = rules.data.spec;
   if (allowed === rules.packages && isAbove(path, plugins_dir))
     return new js.Error(describeAbove(specifier, plugins_dir));
-  const packages = allowed === rules.version ? null : rules.packages;
-  return new js.Error(describeOutside(specifier, packages));
+  return new js.Error(describeOutside(specifier, allowed === rules.packages));
 }
 
 function formatOf(path: string): string {
