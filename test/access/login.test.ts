@@ -11,7 +11,7 @@ import {
   findUserByName,
   insertUser,
   updatePassword,
-  updateUser,
+  updatePeople,
 } from "../../src/server/store/people.ts";
 import { deleteTokensOfUser, touchToken } from "../../src/server/store/tokens.ts";
 import type { Unit } from "../../src/server/store/statement.ts";
@@ -46,11 +46,11 @@ const NEW = await hashPassword("new");
 /** What overtakes a login, as the API commits it. */
 const CHANGES: Readonly<Record<string, (store: Store, id: string) => Unit>> = {
   "a new password": (store, id) => [
-    updateUser(store, id, 0, { password_hash: NEW, modified_at: 1 }),
+    updatePeople(store, "user", { id, modified_at: 0 }, { password_hash: NEW, modified_at: 1 }),
     deleteTokensOfUser(store, id),
   ],
   "being disabled": (store, id) => [
-    updateUser(store, id, 0, { is_enabled: 0, modified_at: 1 }),
+    updatePeople(store, "user", { id, modified_at: 0 }, { is_enabled: 0, modified_at: 1 }),
     deleteTokensOfUser(store, id),
   ],
   "being deleted": (store, id) => [deletePeople(store, "user", { id, modified_at: 0 })],

@@ -5,7 +5,7 @@ import {
   deletePeople,
   findUserByName,
   insertUser,
-  updateUser,
+  updatePeople,
   type UserRow,
 } from "../../src/server/store/people.ts";
 import type { Store } from "../../src/server/store/store.ts";
@@ -19,7 +19,12 @@ async function find(store: Store, name: string): Promise<UserRow> {
 }
 
 function disable(store: Store, { id, modified_at }: UserRow) {
-  return updateUser(store, id, modified_at, { is_enabled: 0, modified_at: modified_at + 1 });
+  return updatePeople(
+    store,
+    "user",
+    { id, modified_at },
+    { is_enabled: 0, modified_at: modified_at + 1 },
+  );
 }
 
 testStores("the last enabled admin stays, and without one others still change", async (open) => {

@@ -22,7 +22,7 @@ import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import { readFor } from "../../src/server/store/reading.ts";
 import { countExecutions } from "../../src/server/store/retention.ts";
 import type { Store } from "../../src/server/store/store.ts";
-import { listSettings, putSetting, updateSetting } from "../../src/server/store/workspace.ts";
+import { listSettings, putSetting, updateNamed } from "../../src/server/store/workspace.ts";
 import { cancelUnended } from "../../src/server/store/unended.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { sql } from "kysely";
@@ -108,7 +108,9 @@ testStores("errors of a unit have kinds", async (open) => {
   const setting = { name: "s", value: "1", ...at };
   await store.commit([putSetting(setting)]);
   const stale = [insertProject(store, { ...project, id: "t", name: "t" })];
-  await assert.rejects(store.commit([...stale, updateSetting(store, setting, 99)]), {
+  const seen = { name: "s", modified_at: 99 };
+  const change = { value: "2", modified_at: 100 };
+  await assert.rejects(store.commit([...stale, updateNamed(store, "setting", seen, change)]), {
     kind: "expected",
     code: "changed_meanwhile",
   });

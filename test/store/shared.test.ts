@@ -22,7 +22,7 @@ import {
   insertRole,
   insertUser,
   insertUserRole,
-  updateUser,
+  updatePeople,
 } from "../../src/server/store/people.ts";
 import { keepingAdmin } from "../../src/server/store/user-roles.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
@@ -239,10 +239,16 @@ test("of two services that disable the last two administrators, one is refused",
   ]);
   for (let round = 0; round < 20; round += 1) {
     const disable = (store: Store, user = users[0]!) =>
-      store.commit(keepingAdmin(store, [updateUser(store, user.id, round, { is_enabled: 0 })]));
+      store.commit(
+        keepingAdmin(store, [
+          updatePeople(store, "user", { id: user.id, modified_at: round }, { is_enabled: 0 }),
+        ]),
+      );
     const told = await Promise.allSettled([disable(one, users[0]), disable(other, users[1])]);
     assert.deepEqual(told.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
     const again = { is_enabled: 1, modified_at: round + 1 };
-    await one.commit(users.map(({ id }) => updateUser(one, id, round, again)));
+    await one.commit(
+      users.map(({ id }) => updatePeople(one, "user", { id, modified_at: round }, again)),
+    );
   }
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findSecret, insertSecret, updateSecret } from "../../src/server/store/workspace.ts";
+import { findSecret, insertSecret, updateNamed } from "../../src/server/store/workspace.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import type { StoreError } from "../../src/server/store/store-error.ts";
 import type { Unit } from "../../src/server/store/statement.ts";
@@ -53,9 +53,9 @@ async function toChange(store: Store, name: string): Promise<Unit> {
   const row = await findSecret(store, name);
   assert.ok(row !== undefined);
   const users = await webhooksOfSecret(store, name);
-  const modified_at = row.modified_at + 1;
+  const change = { sealed: row.sealed, modified_at: row.modified_at + 1 };
   return [
-    updateSecret(store, { ...row, modified_at }, row.modified_at),
+    updateNamed(store, "secret", row, change),
     expectUsers(store, name, users),
     raiseRevisions(store, name),
   ];

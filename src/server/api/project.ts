@@ -15,7 +15,7 @@ import {
   findProjectByName,
   insertProject,
   listPeople,
-  updateProject,
+  updatePeople,
   type ProjectRow,
 } from "../store/people.ts";
 import { isVisible, requireIn, visibleProjects } from "./access.ts";
@@ -127,7 +127,7 @@ export const patchProject = defineRoute({
       modified_at: nextTime(row),
     };
     const { id: _id, ...change } = changed;
-    const unit = [updateProject(api.store, row.id, row.modified_at, change)];
+    const unit = [updatePeople(api.store, "project", row, change)];
     await commitNamed(api.store, changed.name, unit);
     const answer = toProject(changed);
     const changes = changesOf("project", toProject(row), answer);

@@ -13,7 +13,7 @@ import {
   findRoleByName,
   insertRole,
   listPeople,
-  updateRole,
+  updatePeople,
   type RoleRow,
 } from "../store/people.ts";
 import type { Api } from "./api.ts";
@@ -148,7 +148,7 @@ export const patchRole = defineRoute({
       modified_at: nextTime(row),
     };
     const { id: _id, ...change } = changed;
-    const unit = [updateRole(api.store, row.id, row.modified_at, change)];
+    const unit = [updatePeople(api.store, "role", row, change)];
     await commitNamed(api.store, changed.name, unit);
     const answer = toRole(changed);
     const changes = changesOf("role", toRole(row), answer);

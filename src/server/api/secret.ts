@@ -9,7 +9,7 @@ import {
   findSecret,
   insertSecret,
   listSecrets,
-  updateSecret,
+  updateNamed,
   type SecretRow,
 } from "../store/workspace.ts";
 import type { Api } from "./api.ts";
@@ -96,9 +96,10 @@ export const patchSecret = defineRoute({
     requireMatch(row, ifMatch);
     const users = await requireUsableValue(api, principal, row.name, body.value);
     const sealed = api.secrets.seal(row.name, body.value);
-    const changed: SecretRow = { ...row, sealed, modified_at: nextTime(row) };
+    const change = { sealed, modified_at: nextTime(row) };
+    const changed: SecretRow = { ...row, ...change };
     await commitNamed(api.store, row.name, [
-      updateSecret(api.store, changed, row.modified_at),
+      updateNamed(api.store, "secret", row, change),
       expectUsers(api.store, row.name, users),
       ...toRevisions(api, row.name, row.sealed, body.value),
     ]);

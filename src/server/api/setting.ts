@@ -9,7 +9,7 @@ import {
   findSetting,
   insertSetting,
   listSettings,
-  updateSetting,
+  updateNamed,
   type SettingRow,
 } from "../store/workspace.ts";
 import type { Api } from "./api.ts";
@@ -103,9 +103,9 @@ export const patchSetting = defineRoute({
   async act(api, { params, body, ifMatch }) {
     const row = await requireSetting(api, params["name"] ?? "");
     requireMatch(row, ifMatch);
-    const value = toValue(body.value);
-    const changed: SettingRow = { ...row, value, modified_at: nextTime(row) };
-    await commitNamed(api.store, row.name, [updateSetting(api.store, changed, row.modified_at)]);
+    const change = { value: toValue(body.value), modified_at: nextTime(row) };
+    const changed: SettingRow = { ...row, ...change };
+    await commitNamed(api.store, row.name, [updateNamed(api.store, "setting", row, change)]);
     return { status: 200, text: toText(changed), headers: { etag: toEtag(changed) } };
   },
 });

@@ -24,7 +24,7 @@ import {
   insertUserRole,
   listPeople,
   rolesOfUser,
-  updateUser,
+  updatePeople,
   type UserRow,
 } from "../store/people.ts";
 import { deleteTokensOfUser } from "../store/tokens.ts";
@@ -183,7 +183,7 @@ export const patchUser = defineRoute({
     const changed = await toChanged(row, body);
     const { id: _id, ...change } = changed;
     await commitKeepingAdmin(api.store, { user: row, held, name: changed.name }, [
-      updateUser(api.store, row.id, row.modified_at, change),
+      updatePeople(api.store, "user", row, change),
       ...(await toRoleChanges(api, principal, row, body.roles)),
       ...(body.password !== undefined || body.is_enabled === false
         ? [deleteTokensOfUser(api.store, row.id)]
@@ -260,7 +260,7 @@ export const changePassword = defineRoute({
     const password_hash = await hashPassword(body.new_password);
     const change = { password_hash, modified_at: nextTime(row) };
     await commitNamed(api.store, row.name, [
-      updateUser(api.store, row.id, row.modified_at, change),
+      updatePeople(api.store, "user", row, change),
       deleteTokensOfUser(api.store, row.id, principal.tokenId),
     ]);
     return { status: 204, target: principal.user_name };

@@ -8,6 +8,15 @@ export type UserRow = Selectable<UserTable>;
 export type RoleRow = Selectable<RoleTable>;
 export type ProjectRow = Selectable<ProjectTable>;
 
+interface PeopleRows {
+  readonly user: UserRow;
+  readonly role: RoleRow;
+  readonly project: ProjectRow;
+}
+
+/** A row as it was read. */
+type SeenRow = Pick<UserRow, "id" | "modified_at">;
+
 /** Statements on the tables `user`, `user_role`, `role` and `project`. */
 
 const USER_BY_NAME = prepare<{ name: string }>(({ name }) =>
@@ -139,14 +148,14 @@ interface NamedPage {
 }
 
 /** One page of users, roles or projects, in order of their names. */
-export function listPeople<T extends "user" | "role" | "project">(
+export function listPeople<T extends keyof PeopleRows>(
   store: Store,
   table: T,
   page: NamedPage,
-): Promise<{ user: UserRow; role: RoleRow; project: ProjectRow }[T][]>;
+): Promise<PeopleRows[T][]>;
 export function listPeople(
   store: Store,
-  table: "user" | "role" | "project",
+  table: keyof PeopleRows,
   page: NamedPage,
 ): Promise<unknown[]> {
   let query = store.lists.selectFrom(table).selectAll().limit(page.limit);
@@ -165,46 +174,18 @@ export function listNames(
   return store.lists.selectFrom(table).select(["id", "name"]).execute();
 }
 
-/** Each fails with `changed_meanwhile` where somebody else modified the row since `seen_at`. */
-export function updateUser(
+/** Fails with `changed_meanwhile` where somebody else modified the row since it was seen. */
+export function updatePeople<T extends keyof PeopleRows>(
   store: Store,
-  id: string,
-  seenAt: number,
-  change: Partial<UserRow>,
+  table: T,
+  seen: SeenRow,
+  change: Partial<PeopleRows[T]>,
 ): Statement {
   const query = store.rows
-    .updateTable("user")
+    .updateTable<keyof PeopleRows>(table)
     .set(change)
-    .where("id", "=", id)
-    .where("modified_at", "=", seenAt);
-  return toStatement(query, { expect: "changed_meanwhile" });
-}
-
-export function updateRole(
-  store: Store,
-  id: string,
-  seenAt: number,
-  change: Partial<RoleRow>,
-): Statement {
-  const query = store.rows
-    .updateTable("role")
-    .set(change)
-    .where("id", "=", id)
-    .where("modified_at", "=", seenAt);
-  return toStatement(query, { expect: "changed_meanwhile" });
-}
-
-export function updateProject(
-  store: Store,
-  id: string,
-  seenAt: number,
-  change: Partial<ProjectRow>,
-): Statement {
-  const query = store.rows
-    .updateTable("project")
-    .set(change)
-    .where("id", "=", id)
-    .where("modified_at", "=", seenAt);
+    .where("id", "=", seen.id)
+    .where("modified_at", "=", seen.modified_at);
   return toStatement(query, { expect: "changed_meanwhile" });
 }
 
@@ -212,11 +193,7 @@ export function updateProject(
  * Fails with the kind `reference` while something refers to it, and with `changed_meanwhile` where
  * it is not as it was seen: who may delete it was decided by that.
  */
-export function deletePeople(
-  store: Store,
-  table: "user" | "role" | "project",
-  seen: { readonly id: string; readonly modified_at: number },
-): Statement {
+export function deletePeople(store: Store, table: keyof PeopleRows, seen: SeenRow): Statement {
   const query = store.rows
     .deleteFrom(table)
     .where("id", "=", seen.id)

@@ -99,7 +99,7 @@ export function insertWebhook(store: Store, row: Insertable<WebhookTable>): Stat
   return toStatement(store.rows.insertInto("webhook").values(row), CHANGES);
 }
 
-/** Fails the unit with `changed_meanwhile` where somebody else modified it since `seen_at`. */
+/** Fails the unit with `changed_meanwhile` where somebody else modified it since `seenAt`. */
 export function updateWebhook(
   store: Store,
   id: string,

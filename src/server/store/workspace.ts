@@ -8,6 +8,14 @@ export type SettingRow = Selectable<SettingTable>;
 export type SecretRow = Selectable<SecretTable>;
 export type AuditRow = Selectable<AuditTable>;
 
+interface NamedRows {
+  readonly setting: SettingRow;
+  readonly secret: SecretRow;
+}
+
+/** A row as it was read. */
+type SeenRow = Pick<SettingRow, "name" | "modified_at">;
+
 /** Statements on the tables `setting`, `secret` and `audit`. */
 
 const SETTING = prepare<{ name: string }>(({ name }) =>
@@ -108,34 +116,23 @@ export function listSecrets(
   return query.execute();
 }
 
-/** Fails with `changed_meanwhile` where somebody else modified it since `seen_at`. */
-export function updateSetting(store: Store, row: SettingRow, seenAt: number): Statement {
-  const { name, value, modified_at } = row;
-  const query = store.rows
-    .updateTable("setting")
-    .set({ value, modified_at })
-    .where("name", "=", name)
-    .where("modified_at", "=", seenAt);
-  return toStatement(query, { expect: "changed_meanwhile" });
-}
-
-/** As `updateSetting`. */
-export function updateSecret(store: Store, row: SecretRow, seenAt: number): Statement {
-  const { name, sealed, modified_at } = row;
-  const query = store.rows
-    .updateTable("secret")
-    .set({ sealed, modified_at })
-    .where("name", "=", name)
-    .where("modified_at", "=", seenAt);
-  return toStatement(query, { expect: "changed_meanwhile" });
-}
-
-/** As `updateSetting`. */
-export function deleteNamed(
+/** Fails with `changed_meanwhile` where somebody else modified it since it was seen. */
+export function updateNamed<T extends keyof NamedRows>(
   store: Store,
-  table: "setting" | "secret",
-  seen: Pick<SettingRow, "name" | "modified_at">,
+  table: T,
+  seen: SeenRow,
+  change: Omit<NamedRows[T], "name" | "created_at">,
 ): Statement {
+  const query = store.rows
+    .updateTable<keyof NamedRows>(table)
+    .set(change)
+    .where("name", "=", seen.name)
+    .where("modified_at", "=", seen.modified_at);
+  return toStatement(query, { expect: "changed_meanwhile" });
+}
+
+/** As `updateNamed`. */
+export function deleteNamed(store: Store, table: keyof NamedRows, seen: SeenRow): Statement {
   const query = store.rows
     .deleteFrom(table)
     .where("name", "=", seen.name)
