@@ -55,8 +55,8 @@ export class Ended implements Ending {
   readonly output_value: string | null;
   readonly response: string | null;
 
-  /** @param output_value null: it has failed */
-  constructor(output_value: string | null, status_message: string | null, response: string | null) {
+  /** One without an output has failed. */
+  constructor({ status_message, output_value, response }: Omit<Ending, "status">) {
     this.status = output_value === null ? "ENDED_ERROR" : "ENDED_SUCCESS";
     this.status_message = status_message;
     this.output_value = output_value;
@@ -245,8 +245,10 @@ function toEnding(execution: Execution, value: unknown, maxBytes: number): Ended
     value === undefined ? "null" : toValueText(value, "flow's result", execution.log);
   checkSize("output", output_value, maxBytes);
   requireShallow("output", output_value);
-  checkResponse(execution.response, maxBytes);
-  return new Ended(output_value, execution.status_message, execution.response);
+  // Its `toJSON` may have set them.
+  const { status_message, response } = execution;
+  checkResponse(response, maxBytes);
+  return new Ended({ status_message, output_value, response });
 }
 
 /** A string has at most three bytes per unit, so that short ones need no count. */

@@ -245,8 +245,9 @@ function failure(execution: Execution, thrown: unknown): Ended {
   const origin = importErrors.holds(thrown) ? thrown.cause : thrown;
   execution.log.write("error", [toStack(origin)]);
   // Callers see it: where the service keeps its files is not theirs to know.
-  const message = js.toWellFormed(tidy(toMessage(thrown)));
-  return new Ended(null, message, keepShort(execution.response));
+  const status_message = js.toWellFormed(tidy(toMessage(thrown)));
+  const response = keepShort(execution.response);
+  return new Ended({ status_message, output_value: null, response });
 }
 
 /** A response that is too large is itself why the execution has failed, or would be. */
