@@ -14,7 +14,7 @@ import { OwnErrors } from "./own-errors.ts";
 import { adviseOnBody, fillRequest, keepBeside, makesWhole } from "./request-members.ts";
 import { cut, shown } from "./text.ts";
 import { toValueText } from "./value-text.ts";
-import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
+import { toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
 
 /** One execution in its thread: from the job's texts to the texts of its ending. */
 
@@ -244,7 +244,6 @@ function toEnding(execution: Execution, value: unknown, maxBytes: number): Ended
   const output_value =
     value === undefined ? "null" : toValueText(value, "flow's result", execution.log);
   checkSize("output", output_value, maxBytes);
-  requireShallow("output", output_value);
   // Its `toJSON` may have set them.
   const { status_message, response } = execution;
   checkResponse(response, maxBytes);

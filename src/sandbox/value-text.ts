@@ -1,4 +1,6 @@
 import { types } from "node:util";
+import { findTooDeep } from "../shared/json-text.ts";
+import { MAX_DEPTH } from "../shared/wire/protocol.ts";
 import * as js from "../shared/intrinsics.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { cut, shown, toMessage } from "./text.ts";
@@ -18,7 +20,7 @@ export type ValueOf =
 /**
  * What JSON writes as `{}` or `null` and hardly anybody means is a warning of the log.
  *
- * @throws {TypeError} where JSON cannot say it, naming the member
+ * @throws {TypeError} where JSON cannot say it, naming the member, or it is too deep for others to read
  */
 export function toValueText(value: unknown, what: ValueOf, log: Pick<FlowLog, "write">): string {
   let text: unknown;
@@ -29,6 +31,8 @@ export function toValueText(value: unknown, what: ValueOf, log: Pick<FlowLog, "w
   }
   if (typeof text !== "string")
     throw new js.TypeError(`The ${what} cannot be written as JSON: it is ${shown(value)}`);
+  if (findTooDeep(text, MAX_DEPTH) >= 0)
+    throw new js.TypeError(`The ${what} nests deeper than ${MAX_DEPTH} levels`);
   if (mayHaveLost(text)) {
     const found = find(value, describeLost);
     if (found !== null) log.write("warn", [`Of the ${what}, ${found}`]);

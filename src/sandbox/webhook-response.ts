@@ -1,5 +1,3 @@
-import { findTooDeep } from "../shared/json-text.ts";
-import { MAX_DEPTH } from "../shared/wire/protocol.ts";
 import * as js from "../shared/intrinsics.ts";
 import { fromHeaders } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
@@ -33,17 +31,10 @@ export function toHtmlResponse(body: unknown): string {
   return toText(200, typed("text/html; charset=utf-8"), body);
 }
 
-/** @throws {TypeError} where JSON cannot say the value. */
+/** @throws {TypeError} as `toValueText` */
 export function toJsonResponse(value: unknown, log: Pick<FlowLog, "write">): string {
   const body = toValueText(value, "flow's JSON response", log);
-  requireShallow("response", body);
   return toText(200, typed("application/json; charset=utf-8"), body);
-}
-
-/** @throws {TypeError} where JSON text nests too deep for others to read. */
-export function requireShallow(what: string, text: string): void {
-  if (findTooDeep(text, MAX_DEPTH) >= 0)
-    throw new js.TypeError(`The flow's ${what} nests deeper than ${MAX_DEPTH} levels`);
 }
 
 /**

@@ -275,12 +275,12 @@ const ROWS: readonly Row[] = [
   {
     name: "returns what nests one level deeper",
     code: `export default () => { let a = {}; for (let i = 0; i < 1000; i++) a = i % 2 ? [a] : { a }; return a; }`,
-    message: /^The flow's output nests deeper than 1000 levels$/,
+    message: /^The flow's result nests deeper than 1000 levels$/,
   },
   {
     name: "returns what nests much deeper",
     code: `export default () => { let a = []; for (let i = 0; i < 50_000; i++) a = [a]; return a; }`,
-    message: /^The flow's output nests deeper than 1000 levels$/,
+    message: /^The flow's result nests deeper than 1000 levels$/,
   },
   {
     name: "returns brackets that are text",
@@ -295,7 +295,7 @@ const ROWS: readonly Row[] = [
   {
     name: "answers JSON that nests too deep",
     code: `export default (flow) => { let a = []; for (let i = 0; i < 1000; i++) a = [a]; flow.webhook_json_response(a); }`,
-    message: /^The flow's response nests deeper than 1000 levels$/,
+    message: /^The flow's JSON response nests deeper than 1000 levels$/,
   },
   {
     name: "patches what the harness uses",

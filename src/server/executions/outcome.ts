@@ -1,11 +1,11 @@
-import { findTooDeep, isJson } from "../../shared/json-text.ts";
-import { MAX_DEPTH, type Ending } from "../../shared/wire/protocol.ts";
+import type { Ending } from "../../shared/wire/protocol.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import type { PayloadRow } from "../store/executions.ts";
 import type { CustomResponse } from "../../shared/contract/execution.ts";
 import { bodyOf, checkResponse } from "./custom-response.ts";
 import { isEnded, type EndedStatus } from "../../shared/contract/status.ts";
 import { toStorable } from "../store/storable-text.ts";
+import { findValueError } from "./value.ts";
 
 /** How an execution ended: a value, whatever happened. */
 export interface Outcome {
@@ -49,27 +49,18 @@ export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Ou
   const fail = (why: string): Outcome => decide(id, "ENDED_ERROR", why);
   const status_message = ending.status_message === null ? null : toStorable(ending.status_message);
   const base = { id, status_message, output_value, response: null, warnings: [] };
-  const error = output_value === null ? null : findError(output_value, limits);
-  if (error !== null) return fail(`output_value ${error}`);
+  const mostBytes = limits.max_output_bytes;
+  const error = output_value === null ? null : findValueError({ text: output_value, mostBytes });
+  if (error !== null) return fail(`output_value: ${error}`);
   if (ending.response === null) return { ...base, status };
   const checked = checkResponse(ending.response, limits.sandboxed);
   if ("error" in checked)
     return status === "ENDED_SUCCESS"
       ? fail(`Cannot send the custom response: ${checked.error}`)
       : { ...base, status };
-  if (bodyOf(checked.response).length > limits.max_output_bytes)
-    return fail(`The custom response is larger than ${limits.max_output_bytes} bytes`);
+  if (bodyOf(checked.response).length > mostBytes)
+    return fail(`The custom response is larger than ${mostBytes} bytes`);
   return { ...base, status, response: checked.response, warnings: checked.warnings };
-}
-
-function findError(text: string, { max_output_bytes }: OutcomeLimits): string | null {
-  if (isLarger(text, max_output_bytes)) return `is larger than ${max_output_bytes} bytes`;
-  if (findTooDeep(text, MAX_DEPTH) >= 0) return `nests deeper than ${MAX_DEPTH} levels`;
-  return isJson(text) ? null : "is no JSON: the flow replaced it";
-}
-
-function isLarger(text: string, bytes: number): boolean {
-  return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
 }
 
 /** An ending that the service decides: a cancel, a time-out, a flow that is not there. */

@@ -1,7 +1,7 @@
 import { findTooDeep, isJson } from "../../shared/json-text.ts";
 import { MAX_DEPTH } from "../../shared/wire/protocol.ts";
 
-/** A value that a flow gave an operation, to be checked. */
+/** A value that a flow returned, or gave an operation, to be checked. */
 export interface ValueJob {
   /** JSON, if it is what it should be. */
   readonly text: string;
