@@ -2,7 +2,8 @@ import { toJsonSchema, type ConversionConfig } from "@valibot/to-json-schema";
 import { isChange } from "./request-members.ts";
 import { hasFallback, keepFallbacks } from "./valibot-override.ts";
 import { keepWhatIsSent } from "./zod-override.ts";
-import { MAX_SCHEMA_BYTES, type FlowSchemas, type SchemaText } from "../shared/wire/protocol.ts";
+import type { FlowSchemas, SchemaText } from "../shared/manifest.ts";
+import { MAX_SCHEMA_BYTES } from "../shared/wire/protocol.ts";
 
 /**
  * JSON Schemas of what a flow takes and gives, made in the thread that inspects it. Code of the flow

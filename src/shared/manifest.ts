@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import type { Manifest } from "./wire/protocol.ts";
 import { nearestWord } from "./nearest.ts";
 
 const FLOW = Symbol.for("flowhook.flow");
@@ -15,12 +14,15 @@ export const MEMORY_MB_MAX = 4096;
 
 const ISOLATIONS = ["flow", "execution"] as const;
 
-const timeout = "a number above 0 and up to 3600";
+const timeout = `a number above 0 and up to ${TIMEOUT_SEC_MAX}`;
 const memory = `a whole number from ${MEMORY_MB_MIN} to ${MEMORY_MB_MAX}`;
 const list = "a list of texts";
 
 const Names = v.optional(
-  v.array(v.pipe(v.string(list), v.nonEmpty("texts that are not empty")), list),
+  v.pipe(
+    v.array(v.pipe(v.string(list), v.nonEmpty("texts that are not empty")), list),
+    v.readonly(),
+  ),
   [],
 );
 
@@ -69,34 +71,31 @@ const Definition = v.strictObject({
 /** A handler's object is often a whole application, so only the members that are known are read. */
 const Handler = v.object(DECLARED);
 
-const SchemaText = v.union([
+/** A schema as JSON Schema 2020-12: its text, or why there is none. */
+const SchemaJson = v.union([
   v.strictObject({ json: v.string(), reason: v.null() }),
   v.strictObject({ json: v.null(), reason: v.string() }),
 ]);
 
-/** A manifest that came back over the wall or from a file. */
+/** JSON Schemas of a flow's input and output; null: the flow has no such schema. */
+const Schemas = v.strictObject({ input: v.nullable(SchemaJson), output: v.nullable(SchemaJson) });
+
+/**
+ * What a flow declares, as it came back over the wall or from a file: see shared/author.ts for the
+ * meaning of each member. Its permissions are those before the operator's ALLOW_* have been asked,
+ * with paths as they are written.
+ */
 export const ManifestText = v.strictObject({
   form: v.picklist(["defined", "function", "fetch"]),
-  description: v.nullable(v.string()),
-  permissions: v.strictObject({
-    net: v.boolean(),
-    read: v.array(v.string()),
-    write: v.array(v.string()),
-    secrets: v.array(v.string()),
-  }),
-  timeout_sec: v.nullable(v.pipe(v.number(), v.gtValue(0), v.maxValue(TIMEOUT_SEC_MAX))),
-  memory_mb: v.nullable(
-    v.pipe(v.number(), v.integer(), v.minValue(MEMORY_MB_MIN), v.maxValue(MEMORY_MB_MAX)),
-  ),
-  // Kept before there was a choice.
-  isolation: v.optional(v.picklist(ISOLATIONS), "flow"),
+  ...DECLARED,
   has_input_schema: v.boolean(),
-  // Kept before they were asked for.
-  schemas: v.optional(
-    v.nullable(v.strictObject({ input: v.nullable(SchemaText), output: v.nullable(SchemaText) })),
-    null,
-  ),
+  // null: kept by a release that did not ask for them.
+  schemas: v.optional(v.nullable(Schemas), null),
 });
+
+export type SchemaText = Readonly<v.InferOutput<typeof SchemaJson>>;
+export type FlowSchemas = Readonly<v.InferOutput<typeof Schemas>>;
+export type Manifest = Readonly<v.InferOutput<typeof ManifestText>>;
 
 /** What a flow says of itself; its schemas are described apart. */
 export type Declaration = Omit<Manifest, "schemas">;

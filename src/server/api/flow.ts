@@ -12,7 +12,7 @@ import type { Principal } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
 import { toInput } from "../executions/input.ts";
 import type { Flow as CatalogFlow } from "../flows/catalog.ts";
-import type { SchemaText } from "../../shared/wire/protocol.ts";
+import type { SchemaText } from "../../shared/manifest.ts";
 import { readTrace } from "../request/trace.ts";
 import { requireIn } from "./access.ts";
 import type { Api } from "./api.ts";

@@ -1,6 +1,6 @@
 import type { Flow } from "../flows/catalog.ts";
 import type { JsonSchema, JsonSchemaObject } from "../flows/schema-references.ts";
-import type { SchemaText } from "../../shared/wire/protocol.ts";
+import type { SchemaText } from "../../shared/manifest.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { Idempotency } from "../../shared/contract/idempotency.ts";
 import { CALL_METHODS, COMMON_PARAMETERS, PREFLIGHT, WITH_BODY } from "./openapi-call.ts";

@@ -1,4 +1,5 @@
-import type { FlowSpec, Manifest } from "../../shared/wire/protocol.ts";
+import type { Manifest } from "../../shared/manifest.ts";
+import type { FlowSpec } from "../../shared/wire/protocol.ts";
 import { bundleOf, type Bundle } from "./bundles.ts";
 import type { FlowError, Served } from "./loader.ts";
 

@@ -1,5 +1,6 @@
 import { findTooDeep } from "../../shared/json-text.ts";
-import { MAX_SCHEMA_BYTES, type FlowSchemas, type SchemaText } from "../../shared/wire/protocol.ts";
+import type { FlowSchemas, SchemaText } from "../../shared/manifest.ts";
+import { MAX_SCHEMA_BYTES } from "../../shared/wire/protocol.ts";
 import {
   findEndlessReference,
   type JsonSchema,

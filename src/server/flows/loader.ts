@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import * as v from "valibot";
-import type { FlowSpec, Inspection, Manifest } from "../../shared/wire/protocol.ts";
+import type { FlowSpec, Inspection } from "../../shared/wire/protocol.ts";
 import { allot, type Limits } from "./grants.ts";
-import { ManifestText } from "../../shared/manifest.ts";
+import { ManifestText, type Manifest } from "../../shared/manifest.ts";
 import { checkSchemas, membersOf } from "./json-schema.ts";
 import type { FlowPaths } from "./paths.ts";
 import { messageOf, SourceMovedError } from "./sources.ts";

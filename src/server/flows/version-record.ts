@@ -1,8 +1,7 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import * as v from "valibot";
-import type { Manifest } from "../../shared/wire/protocol.ts";
 import { MANIFEST_FORMAT } from "./closure.ts";
-import { ManifestText } from "../../shared/manifest.ts";
+import { ManifestText, type Manifest } from "../../shared/manifest.ts";
 
 /** What is kept beside a version's folder: enough to serve it again without an inspection. */
 export interface VersionRecord {

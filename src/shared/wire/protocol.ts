@@ -1,3 +1,5 @@
+import type { Manifest } from "../manifest.ts";
+
 /**
  * All that may cross the wall between the server and a runner: plain data, no functions,
  * no class instances. What came from a caller or from a flow crosses as text only.
@@ -91,31 +93,6 @@ export interface Ending {
 export function failed(status_message: string): Ending {
   return { status: "ENDED_ERROR", status_message, output_value: null, response: null };
 }
-
-/** What a flow declares; see shared/author.ts for the meaning of each. */
-export interface Manifest {
-  readonly form: "defined" | "function" | "fetch";
-  readonly description: string | null;
-  /** Before the operator's ALLOW_* have been asked, and with its paths as they are written. */
-  readonly permissions: Grants;
-  readonly timeout_sec: number | null;
-  readonly memory_mb: number | null;
-  readonly isolation: Isolation;
-  readonly has_input_schema: boolean;
-  /** null: it was inspected by a release that did not ask for them. */
-  readonly schemas: FlowSchemas | null;
-}
-
-/** JSON Schemas of a flow's input and output; null: the flow has no such schema. */
-export interface FlowSchemas {
-  readonly input: SchemaText | null;
-  readonly output: SchemaText | null;
-}
-
-/** A schema as JSON Schema 2020-12: its text, or why there is none. */
-export type SchemaText =
-  | { readonly json: string; readonly reason: null }
-  | { readonly json: null; readonly reason: string };
 
 /** Longest JSON Schema of a flow, in bytes. */
 export const MAX_SCHEMA_BYTES = 64 * 1024;
