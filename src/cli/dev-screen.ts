@@ -77,14 +77,14 @@ export function openDevScreen(
   };
 }
 
-function describeEnding({ id, row, startedAt }: ActiveExecution, outcome: Outcome, at: number) {
+function describeEnding({ id, row, givenAt }: ActiveExecution, outcome: Outcome, at: number) {
   const { status, status_message: message, response } = outcome;
   const isRight = status === "ENDED_SUCCESS";
   const words = message === null ? status : `${status}: ${toLine(message)}`;
   const parts = [
     paint("bold", toLine(describeStart(row))),
     paint(isRight ? "green" : "red", words),
-    startedAt === null ? "" : `${at - startedAt} ms`,
+    givenAt === null ? "" : `${at - givenAt} ms`,
     isRight && response !== null ? `response ${response.status}` : "",
     paint("dim", id),
   ];

@@ -140,7 +140,7 @@ test("limits that come later count what runs already", () => {
   queue.started(first);
   const limited = new WebhookQueue<ActiveExecution>((run) => passed.push(run));
   for (const execution of [first, second])
-    limited.adopt(Object.assign(execution, { handedOverAt: execution === first ? 1 : null }));
+    limited.adopt(Object.assign(execution, { recordedStart: execution === first ? 1 : null }));
   limited.limit({ ...NONE, max_concurrent: 2 });
   assert.deepEqual([limited.waiting, limited.running, limited.isFree], [1, 1, false]);
   const again = new WebhookQueue<ActiveExecution>((run) => passed.push(run));
@@ -156,7 +156,7 @@ test("limits that come later count what runs already", () => {
 test("limits that come later count what was handed to a thread before and waits again", () => {
   const { queue, add } = openQueue({});
   const runs = new RunQueue();
-  const execution = Object.assign(add(), { handedOverAt: 1 });
+  const execution = Object.assign(add(), { recordedStart: 1 });
   queue.started(execution);
   runs.push(execution.run);
   const limited = new WebhookQueue<ActiveExecution>(() => {});

@@ -847,7 +847,7 @@ test("that a run waits again is not written once it has started", async () => {
     await append(store.ledger, { kind: "start", ids: [id], at: 1 }, null);
     const asked = Promise.withResolvers<void>();
     disk.refused = '"kind":"wait"';
-    journal.wait({ id, handedOverAt: 1 }, () => (asked.resolve(), isWaiting));
+    journal.wait({ id, recordedStart: 1 }, () => (asked.resolve(), isWaiting));
     // A record of its own, after which the one before has failed.
     await append(store.ledger, { kind: "log", id, lines: [] }, null);
     disk.refused = null;

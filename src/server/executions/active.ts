@@ -53,10 +53,10 @@ export class ActiveExecution {
   guest: ActiveExecution | null = null;
   /** Its place in the list of the latest ones; null: it is not there. */
   slot: Slot<ActiveExecution> | null = null;
-  /** When it was handed to a thread last, in milliseconds since the epoch; null: it was not. */
-  startedAt: number | null = null;
-  /** As its record has it; null: it was not handed over. A later handing over is a later time. */
-  handedOverAt: number | null = null;
+  /** When a thread was given its run last, in milliseconds since the epoch; null: none was. Not stored. */
+  givenAt: number | null = null;
+  /** `started_at` of its record; null: it was not handed over. A later handing over is a later time. */
+  recordedStart: number | null = null;
   /** Where in the flow's files its newest error came from; null: none is known. */
   place: string | null = null;
   /** Since when it has been active, as performance.now(). */

@@ -23,11 +23,11 @@ export type ReportEnding = (execution: ActiveExecution, outcome: Outcome, endedA
 export function openEndingReport(options: EndingReportOptions): ReportEnding {
   const { log, meters, hasCalls, hasMessages } = options;
   return (execution, outcome, endedAt) => {
-    const { id, flow, row, trace, startedAt } = execution;
+    const { id, flow, row, trace, givenAt } = execution;
     const { webhook, address } = row;
     const { status } = outcome;
-    const runMs = startedAt === null ? null : endedAt - startedAt;
-    const waitMs = (startedAt ?? endedAt) - row.created_at;
+    const runMs = givenAt === null ? null : endedAt - givenAt;
+    const waitMs = (givenAt ?? endedAt) - row.created_at;
     meters.countEnding({ webhook, status, waitMs, runMs });
     const level = levelOf(status, hasCalls);
     if (!log.isLevelEnabled(level)) return;

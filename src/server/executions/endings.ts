@@ -87,9 +87,9 @@ export class Endings {
   }
 
   #record(execution: ActiveExecution, outcome: Outcome): void {
-    const { handedOverAt, startedAt, row } = execution;
+    const { recordedStart, givenAt, row } = execution;
     // Not before it began, where the clock was set back meanwhile.
-    const endedAt = Math.max(now(), row.created_at, handedOverAt ?? 0, startedAt ?? 0);
+    const endedAt = Math.max(now(), row.created_at, recordedStart ?? 0, givenAt ?? 0);
     this.#deps.journal.end(outcome, endedAt, {
       synced: () => this.synced(execution, outcome, endedAt),
       applied: () => this.applied(execution),

@@ -52,7 +52,7 @@ export class ExecutionRun implements Run {
 
   returned(): void {
     const { execution } = this;
-    execution.startedAt = null;
+    execution.givenAt = null;
     execution.queue?.returned(execution);
     const isWaiting = (): boolean => (execution.run?.link ?? null) !== null;
     this.#deps.journal.wait(execution, isWaiting);

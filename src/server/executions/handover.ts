@@ -51,7 +51,7 @@ export class Handover {
     const at = handOverTime(own);
     for (const { execution } of own) {
       execution.queue?.started(execution);
-      execution.handedOverAt = at;
+      execution.recordedStart = at;
     }
     let left = own;
     const limited = listLimited(own);
@@ -96,7 +96,7 @@ export class Handover {
     const at = now();
     const runs = all.filter(({ execution }) => !execution.isElsewhere);
     for (const { execution } of runs) {
-      execution.startedAt = Math.max(at, execution.row.created_at);
+      execution.givenAt = Math.max(at, execution.row.created_at);
       this.#deps.kept.release(execution);
     }
     handOver(runs.filter(({ execution }) => !execution.isRefused));
@@ -133,8 +133,8 @@ function listLimited(runs: readonly ExecutionRun[]): LimitedStart[] {
  */
 function handOverTime(runs: readonly ExecutionRun[]): number {
   return runs.reduce(
-    (at, { execution: { handedOverAt, row } }) =>
-      Math.max(at, (handedOverAt ?? 0) + 1, row.created_at),
+    (at, { execution: { recordedStart, row } }) =>
+      Math.max(at, (recordedStart ?? 0) + 1, row.created_at),
     now(),
   );
 }

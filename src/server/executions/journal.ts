@@ -104,11 +104,11 @@ export class Journal {
    * @param isWaiting whether it still does: told later, it would undo that it runs
    */
   wait(
-    { id, handedOverAt }: Pick<ActiveExecution, "id" | "handedOverAt">,
+    { id, recordedStart }: Pick<ActiveExecution, "id" | "recordedStart">,
     isWaiting: () => boolean,
   ): void {
     const events = { written: () => this.changes.publish(id, "status") };
-    const undone = handedOverAt === null ? {} : { at: handedOverAt };
+    const undone = recordedStart === null ? {} : { at: recordedStart };
     this.#insist({ kind: "wait", ids: [id], ...undone }, null, events, isWaiting);
   }
 

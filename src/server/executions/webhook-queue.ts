@@ -21,10 +21,10 @@ export type ConcurrencyLimits = Omit<WebhookLimits, "rate">;
 /** What a queue looks at of an execution. */
 interface QueuedExecution {
   readonly run: Run | null;
-  /** When it was handed to a thread; null: it was not. */
-  readonly startedAt: number | null;
+  /** When a thread was given its run; null: none was. */
+  readonly givenAt: number | null;
   /** When it was recorded last that it is handed to one; null: it was not. */
-  readonly handedOverAt: number | null;
+  readonly recordedStart: number | null;
   /** Its ending; null: it has none. */
   readonly decided: object | null;
 }
@@ -161,13 +161,13 @@ export class WebhookQueue<Execution extends QueuedExecution> {
 
   /** One that was there before the webhook had limits. */
   adopt(execution: Execution): void {
-    const { run, decided, startedAt, handedOverAt } = execution;
+    const { run, decided, givenAt, recordedStart } = execution;
     // It is being replaced: it has no place any more, or comes back by itself.
-    if (decided !== null && startedAt === null) return;
+    if (decided !== null && givenAt === null) return;
     if (run !== null) this.#passed.add(run);
     if (decided !== null) return;
     // Of one that is being handed over nobody tells the queue any more.
-    if (handedOverAt === null || (run !== null && run.link !== null)) this.#pending.add(execution);
+    if (recordedStart === null || (run !== null && run.link !== null)) this.#pending.add(execution);
     else this.#running.add(execution);
   }
 
