@@ -37,7 +37,10 @@ export class Handover {
     if (own.every(({ job }) => job !== null)) return this.#start(own, handOver);
     Promise.all(own.map((run) => this.#load(run))).then(
       (loaded) => this.#start(loaded.flat(), handOver),
-      (error: unknown) => this.#deps.log.error({ err: error }, "Cannot hand runs over"),
+      (error: unknown) => {
+        this.#deps.log.error({ err: error }, "Cannot hand runs over");
+        handOver([]);
+      },
     );
   }
 
@@ -88,11 +91,8 @@ export class Handover {
   #onStarted(all: readonly ExecutionRun[], handOver: HandOver): void {
     if (this.#deps.journal.isStopped) return handOver([]);
     const renewal = this.#deps.lease?.renewal() ?? null;
-    if (renewal !== null)
-      return void renewal.then(
-        () => this.#onStarted(all, handOver),
-        () => {},
-      );
+    // It never rejects.
+    if (renewal !== null) return void renewal.then(() => this.#onStarted(all, handOver));
     const at = now();
     const runs = all.filter(({ execution }) => !execution.isElsewhere);
     for (const { execution } of runs) {
