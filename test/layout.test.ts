@@ -87,6 +87,18 @@ test("each dependency of the program is in the table of owners", () => {
   );
 });
 
+test("each owner imports its package", () => {
+  const imports = (owner: string, name: string) =>
+    sources.some(
+      ({ path, packages }) =>
+        (path === owner || roomOf(path) === owner) && packages.some((one) => one.name === name),
+    );
+  const dead = Object.entries(OWNERS).flatMap(([name, owners]) =>
+    owners.filter((owner) => !imports(owner, name)).map((owner) => `${owner} has no ${name}`),
+  );
+  assert.deepEqual(dead, []);
+});
+
 test("there is no cycle of imports, types included", () => {
   assert.deepEqual(findCycles(), []);
 });
