@@ -4,6 +4,7 @@ import { getRawAsset } from "node:sea";
 import { setFlagsFromString } from "node:v8";
 import type { runCommand } from "./cli/program.ts";
 import { CompiledProgram } from "./shared/compiled-program.ts";
+import { RUNNER_MARK } from "./shared/runner-mark.ts";
 
 /**
  * What the build sets of the young generation is for the main thread: of others there are many, each
@@ -18,7 +19,7 @@ setFlagsFromString("--max-semi-space-size=0");
  * program, which is an asset of its own.
  */
 const [, , command, file] = process.argv;
-if (command === "__runner" && file !== undefined) createRequire(file)(file);
+if (command === RUNNER_MARK && file !== undefined) createRequire(file)(file);
 else startProgram().catch(reportUnstarted);
 
 /** Runs the program's text, with its code where the build could compile it for this platform. */

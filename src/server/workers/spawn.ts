@@ -1,11 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { dirname } from "node:path";
 import { toRealPath } from "../../shared/path.ts";
+import { RUNNER_MARK } from "../../shared/runner-mark.ts";
 
 /** How a runner's process is started on each runtime. */
-
-/** First argument that tells the single binary to load the file after it. */
-export const RUNNER_MARK = "__runner";
 
 /** What flows may reach at most, with what they are loaded from. Paths are absolute. */
 export interface Reach {
