@@ -29,11 +29,10 @@ async function openPair(stack: AsyncDisposableStack) {
   const told: string[] = [];
   const frames = new SurelyUnsent(socket);
   const write = (name: number): void =>
-    frames.write(
-      Buffer.alloc(BYTES, name),
-      () => told.push(`left ${name}`),
-      () => told.push(`unsent ${name}`),
-    );
+    frames.write(Buffer.alloc(BYTES, name), {
+      left: () => void told.push(`left ${name}`),
+      unsent: () => void told.push(`unsent ${name}`),
+    });
   // `once` would reject: that the other end is gone is an error.
   const closed = new Promise((resolve) => socket.on("close", resolve));
   return { closed, other, told, write };

@@ -195,7 +195,7 @@ export class ThreadLine implements WorkerLine {
     }
     const unsent = (): void => this.unsent(runs, round);
     if (this.#frames === null) return unsent();
-    this.#frames.write(this.#awaited.seal.seal(toFrame("", text)), left, unsent);
+    this.#frames.write(this.#awaited.seal.seal(toFrame("", text)), { left, unsent });
   }
 
   #read(text: string): void {

@@ -59,11 +59,9 @@ export class Channel<Message> {
     this.#outbox = [];
     const { seal, onUnsent } = this.#options;
     for (const { frame, held } of gatherFrames(this.token, messages))
-      this.#sent.write(
-        seal === undefined ? frame : seal.seal(frame),
-        () => {},
-        () => onUnsent?.(held),
-      );
+      this.#sent.write(seal === undefined ? frame : seal.seal(frame), {
+        unsent: () => onUnsent?.(held),
+      });
   }
 
   /** What came, for who takes it from the stream into memory of its own. */

@@ -1,6 +1,14 @@
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 
+/** What becomes of a write. */
+interface WriteEvents {
+  /** It is on its way. */
+  left?(): void;
+  /** It has not arrived, and never will. */
+  unsent?(): void;
+}
+
 /**
  * Writes to a stream, and tells of what the other side surely has not got. Where a connection breaks,
  * all that still waits to be written fails, also what went with the same write and has arrived whole.
@@ -14,14 +22,13 @@ export class SurelyUnsent {
     this.#stream = stream;
   }
 
-  /** @param left it is on its way @param unsent it has not arrived, and never will */
-  write(bytes: Buffer, left: () => void, unsent: () => void): void {
-    if (!this.#stream.writable) return unsent();
+  write(bytes: Buffer, events: WriteEvents): void {
+    if (!this.#stream.writable) return events.unsent?.();
     const isOnly = this.#stream.writableLength === 0;
     this.#stream.write(bytes, (error) => {
-      if (!error) return left();
+      if (!error) return events.left?.();
       this.#isBroken ||= isOnly;
-      if (this.#isBroken) unsent();
+      if (this.#isBroken) events.unsent?.();
     });
   }
 }
