@@ -121,9 +121,11 @@ export class SqliteLedger implements Ledger {
   /** @returns number of the row that it is written in: all of a row is written, or none */
   append(record: LedgerRecord, text: string | null, events: RecordEvents): number {
     if (this.#isClosed) events.failed(newUnavailable("The ledger is closed"));
-    else this.#gathered.push({ record, text, events });
-    this.#gatheredLength += text?.length ?? 0;
-    this.#flushSoon();
+    else {
+      this.#gathered.push({ record, text, events });
+      this.#gatheredLength += text?.length ?? 0;
+      this.#flushSoon();
+    }
     return this.next;
   }
 
