@@ -2,8 +2,8 @@ import { charCodeAt, defineProperty, indexOf, parse, push, slice } from "./intri
 import { endOfString } from "./json-text.ts";
 
 /**
- * JSON.parse of V8 up to 14.6 takes a name that is written with an escape for another one, with a
- * backslash, where an object of the same shape has had that (nodejs/node#63785): after
+ * Until nodejs/node#63785 is mended, JSON.parse of V8 takes a name that is written with an escape for
+ * another one, with a backslash, where an object of the same shape has had that: after
  * `{"x":0,"\\":1}` of one caller, `{"x":0,"\n":1}` of the next one has its name. So texts with such
  * names, and no others, are read here, scalar by scalar.
  */

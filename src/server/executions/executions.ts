@@ -52,7 +52,7 @@ const CROWDED_MS = 600_000;
 /** Until when `start` waits: for a caller who sees nothing before the ending, the disk may come later. */
 export type Recorded = "written" | "synced";
 
-/** The life of executions: recorded, run, ended; see status.ts for the states. */
+/** The life of executions: recorded, run, ended; see shared/contract/status.ts for the states. */
 export class Executions {
   readonly #options: ExecutionsOptions;
   readonly #journal: Journal;
