@@ -346,8 +346,13 @@ test("a flood of strangers fills no audit, and hides nobody who is logged in", a
 test("entries are filtered by who, what and to what", async () => {
   const by = async (query: string) =>
     itemsOf((await service.want(200, "GET", `/audit?${query}`)).json);
-  assert.ok((await by("user_name=viewer")).every((entry) => entry["user_name"] === "viewer"));
-  assert.ok((await by("action=auth.login")).every((entry) => entry["action"] === "auth.login"));
-  assert.ok((await by("target=audited")).every((entry) => entry["target"] === "audited"));
+  for (const [member, value] of [
+    ["user_name", "viewer"],
+    ["action", "auth.login"],
+    ["target", "audited"],
+  ] as const) {
+    const entries = await by(`${member}=${value}`);
+    assert.deepEqual([...new Set(entries.map((entry) => entry[member]))], [value]);
+  }
   assert.deepEqual(await by("action=nothing"), []);
 });

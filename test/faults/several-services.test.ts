@@ -143,7 +143,7 @@ describe("several services on one database", () => {
     assert.deepEqual(statuses, [...Array<number>(10).fill(401), 429]);
     for (const service of pair) assert.equal((await login(service, ADMIN_PASSWORD)).status, 429);
     const kept = await query<{ key: string }>(pair[0], "select key from attempt");
-    assert.ok(kept.every(({ key }) => !key.includes("admin")));
+    assert.ok(kept.length > 0 && kept.every(({ key }) => !key.includes("admin")));
   });
 
   test("who is active at one wakes the development webhooks of the other", async () => {
