@@ -1,6 +1,6 @@
 import type { List as ListOfContract } from "../shared/contract/list.ts";
 import type { FieldError, Problem } from "../shared/contract/problem.ts";
-import { parseExact } from "../shared/json-exact.ts";
+import { parseDigits } from "../shared/json-exact.ts";
 import { exchange, type Exchange } from "./exchange.ts";
 import { apiPath, USER_ID } from "./page.ts";
 import { followServiceClock } from "./service-clock.ts";
@@ -91,7 +91,7 @@ function take<Body>({ status, headers, text }: Exchange): ApiAnswer<Body> {
   tellSession(status);
   if (!isOk(status)) throw toError(status, text);
   const isJson = /json/.test(headers.get("content-type") ?? "");
-  const body = (isJson && text !== "" ? parseExact(text) : text) as Body;
+  const body = (isJson && text !== "" ? parseDigits(text) : text) as Body;
   return { body, etag: headers.get("etag") };
 }
 

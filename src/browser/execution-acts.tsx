@@ -4,7 +4,7 @@ import { Button } from "./button.tsx";
 import { confirm, openDialog } from "./dialog.tsx";
 import { Field } from "./field.tsx";
 import { jsonOf, textOf } from "./form-values.ts";
-import { parseExact } from "../shared/json-exact.ts";
+import { parseDigits } from "../shared/json-exact.ts";
 import { goTo } from "./leaving.ts";
 import { notify } from "./notice.tsx";
 import { may, pagePath } from "./page.ts";
@@ -79,7 +79,7 @@ function replayChanged({ id, input_value, flow_version }: Execution): Promise<vo
     act: async (values) => {
       const version = textOf(values, "flow_version");
       await replay(id, {
-        input_value: jsonOf(values, "input_value", parseExact),
+        input_value: jsonOf(values, "input_value", parseDigits),
         ...(version === "" ? {} : { flow_version: version }),
       });
     },

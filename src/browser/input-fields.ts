@@ -1,5 +1,5 @@
 import { FieldError, jsonOf, textOf } from "./form-values.ts";
-import { parseExact } from "../shared/json-exact.ts";
+import { parseDigits } from "../shared/json-exact.ts";
 
 /** A member of the JSON body that a flow takes, as a form asks for it. */
 export interface InputField {
@@ -46,11 +46,11 @@ export function toJsonBody(values: FormData, fields: readonly InputField[]): str
 function valueOf(values: FormData, field: InputField): unknown {
   const name = nameOfField(field);
   if (field.kind === "text" || field.kind === "choice") return textOf(values, name);
-  if (field.kind !== "number") return jsonOf(values, name, parseExact);
+  if (field.kind !== "number") return jsonOf(values, name, parseDigits);
   const text = textOf(values, name).trim();
   if (!/^-?(0|[1-9]\d*)(\.\d+)?(e[-+]?\d+)?$/i.test(text))
     throw new FieldError(name, "Expected a number");
-  return parseExact(text);
+  return parseDigits(text);
 }
 
 function kindOf(member: JsonObject): Pick<InputField, "kind" | "choices"> {

@@ -1,7 +1,7 @@
 import { read } from "./api.ts";
 import { CopyButton } from "./copy.tsx";
 import { between, duration } from "./format.ts";
-import { parseExact } from "../shared/json-exact.ts";
+import { parseDigits } from "../shared/json-exact.ts";
 import { JsonView } from "./json-view.tsx";
 import type { CallAnswer } from "./legs.ts";
 import { useLoaded } from "./loaded.ts";
@@ -82,7 +82,7 @@ function Body({ answer }: { answer: CallAnswer }) {
 
 function Json({ text }: { text: string }) {
   try {
-    return <JsonView value={parseExact(text)} label="the answer" />;
+    return <JsonView value={parseDigits(text)} label="the answer" />;
   } catch {
     return <Source text={text} />;
   }

@@ -1,6 +1,6 @@
 import type { List } from "../shared/contract/list.ts";
 import type { Problem } from "../shared/contract/problem.ts";
-import { parseExact } from "../shared/json-exact.ts";
+import { parseWhole } from "../shared/json-whole.ts";
 import { isNamed, openConnection, type Connection, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import {
@@ -159,7 +159,7 @@ export function toPath(...segments: readonly string[]): string {
 export async function readJson(answer: Response, url: string): Promise<unknown> {
   const text = await readBody(answer, () => answer.text());
   try {
-    return parseExact(text);
+    return parseWhole(text);
   } catch {
     throw notFlowhook("no JSON", url);
   }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { parseExact } from "../shared/json-exact.ts";
+import { parseWhole } from "../shared/json-whole.ts";
 import { CommandError } from "./command-error.ts";
 import { readStandardInput, toText } from "./standard-input.ts";
 
@@ -46,7 +46,7 @@ export async function readJsonOr(given: string): Promise<unknown> {
 
 function parse(text: string, where: string): unknown {
   try {
-    return parseExact(text);
+    return parseWhole(text);
   } catch (error) {
     throw new CommandError(`Expected JSON in ${where}: ${(error as Error).message}`);
   }

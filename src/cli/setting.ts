@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Setting } from "../shared/contract/setting.ts";
-import { parseExact } from "../shared/json-exact.ts";
+import { parseWhole } from "../shared/json-whole.ts";
 import { openClient, RefusedFailure, toPath, type Client } from "./client.ts";
 import { CommandError } from "./command-error.ts";
 import type { ConnectionOptions } from "./connection.ts";
@@ -79,7 +79,7 @@ async function readValue(given: string, { text: isText }: { text?: true }): Prom
   const text = given === "-" ? await readText("-") : given;
   if (isText) return given === "-" ? text.replace(/\r?\n$/, "") : text;
   try {
-    return parseExact(withoutMark(text));
+    return parseWhole(withoutMark(text));
   } catch (error) {
     const { message } = error as Error;
     throw new CommandError(`Expected JSON: ${message}. For a text as it stands: --text`, 2);

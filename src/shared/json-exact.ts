@@ -17,11 +17,12 @@ export class ExactNumber {
 }
 
 /**
- * JSON without the loss of digits, where the runtime tells the source of a number.
+ * JSON without the loss of digits, where the runtime tells the source of a number. Names are as
+ * JSON.parse reads them, which of V8 are not always those that are written: see parse-exactly.ts.
  *
  * @throws SyntaxError
  */
-export function parseExact(text: string): unknown {
+export function parseDigits(text: string): unknown {
   const revive = (_: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value !== "number" || context?.source === undefined) return value;
     return String(value) === context.source ? value : new ExactNumber(context.source);

@@ -23,9 +23,22 @@ const OBJECT_END = 0x7d;
  * @throws {SyntaxError} what JSON.parse throws
  */
 export function parseExactly(text: string, toName?: (name: string) => string): unknown {
-  const value: unknown = parse(text);
+  return parseScalars(text, parse, toName);
+}
+
+/**
+ * As `parseExactly`, and the scalars as a function reads them.
+ *
+ * @param toScalar reads a whole text as well, where no name in it has an escape
+ */
+export function parseScalars(
+  text: string,
+  toScalar: (json: string) => unknown,
+  toName?: (name: string) => string,
+): unknown {
+  const value = toScalar(text);
   if (!hasEscapedName(text)) return value;
-  return readValue({ text, at: 0, toName });
+  return readValue({ text, at: 0, toScalar, toName });
 }
 
 /** Whether the name of a member is written with an escape, in JSON. */
@@ -46,6 +59,7 @@ function hasEscapedName(text: string): boolean {
 interface Reading {
   readonly text: string;
   at: number;
+  readonly toScalar: (json: string) => unknown;
   readonly toName: ((name: string) => string) | undefined;
 }
 
@@ -53,7 +67,7 @@ function readValue(reading: Reading): unknown {
   const first = next(reading);
   if (first === OBJECT) return readObject(reading);
   if (first === LIST) return readList(reading);
-  return parse(first === QUOTE ? takeString(reading) : takeScalar(reading));
+  return reading.toScalar(first === QUOTE ? takeString(reading) : takeScalar(reading));
 }
 
 function readObject(reading: Reading): object {

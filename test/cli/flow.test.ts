@@ -77,6 +77,12 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.deepEqual(JSON.parse(finished.stdout), [7]);
   });
 
+  test("run: names are as they are written, after others of the same shape", async () => {
+    const input = String.raw`[{"x":0,"\\":1},{"x":0,"\n":2}]`;
+    const finished = await session.run(["flow", "run", "echo", "--input", input]);
+    assert.equal(finished.stdout.replaceAll(/\s/g, ""), input, all(finished));
+  });
+
   test("9: run without an input gives the flow an empty request", async () => {
     const { stdout } = await session.run(["flow", "run", "echo"]);
     assert.deepEqual(JSON.parse(stdout), { method: "GET", path: null, headers: {}, query: {} });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import fc from "fast-check";
+import { parseWhole } from "../../src/shared/json-whole.ts";
 import { parseExactly } from "../../src/shared/parse-exactly.ts";
 
 const names = fc.oneof(
@@ -44,6 +45,11 @@ test("a name with an escape is what was written, whatever was parsed before", ()
     assert.deepEqual(Object.keys(parseExactly(text) as object), ["x", name], text);
   }
   assert.deepEqual(Object.keys(parseExactly('{"x":0,"\\u006bey":1}') as object), ["x", "key"]);
+});
+
+test("names and digits are both what was written", () => {
+  for (const text of ['{"x":0,"\\n":12345678901234567890}', '[{"x":1.0,"\\t":[1e400,"a"]}]'])
+    assert.equal(JSON.stringify(parseWhole(text)), text);
 });
 
 test("any value is what was written", () => {

@@ -1,6 +1,6 @@
 import { Field } from "../field.tsx";
 import { changesOf, jsonOf, textOf } from "../form-values.ts";
-import { parseExact } from "../../shared/json-exact.ts";
+import { parseDigits } from "../../shared/json-exact.ts";
 import { may } from "../page.ts";
 import type { Named } from "../resources.ts";
 import { Time } from "../time.tsx";
@@ -80,7 +80,7 @@ export function Settings() {
       )}
       toBody={(values, setting) => ({
         ...(setting === null ? { name: textOf(values, "name") } : {}),
-        value: jsonOf(values, "value", parseExact),
+        value: jsonOf(values, "value", parseDigits),
       })}
       deletion="Flows that read it get nothing from then on."
     />

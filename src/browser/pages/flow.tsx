@@ -8,7 +8,7 @@ import { Form } from "../form.tsx";
 import { jsonOf } from "../form-values.ts";
 import { goTo } from "../leaving.ts";
 import { useRefresh } from "../loaded.ts";
-import { parseExact } from "../../shared/json-exact.ts";
+import { parseDigits } from "../../shared/json-exact.ts";
 import { may, PARAMS, pagePath } from "../page.ts";
 import type { Flow, Permissions } from "../resources.ts";
 import { SourceView } from "../source-view.tsx";
@@ -190,7 +190,7 @@ function Run({ flow }: { flow: Flow }) {
   const [example] = useState(() => JSON.stringify(exampleInputOf(flow.input_schema), null, 2));
   if (!may("execution.start")) return <p>Your roles do not start executions.</p>;
   const run = async (values: FormData): Promise<void> => {
-    const body = { input_value: jsonOf(values, "input_value", parseExact) };
+    const body = { input_value: jsonOf(values, "input_value", parseDigits) };
     const path = ["flow", NAME, "execution"];
     const { body: started } = await call<{ id: string }>("POST", path, { body });
     await goTo(pagePath("executions", started.id));

@@ -1,4 +1,4 @@
-import { parseExactly } from "../../shared/parse-exactly.ts";
+import { parseExactly, parseScalars } from "../../shared/parse-exactly.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 
 /** A text and the pointer into it, as they cross to a thread. */
@@ -41,11 +41,15 @@ function isShort(value: number): boolean {
 }
 
 function asWritten(json: string, names: readonly string[]): string | null {
-  const value: unknown = JSON.parse(json, (_, one: unknown, context?: { source?: string }) =>
+  const found = follow(parseScalars(json, parseLong), names);
+  return typeof found === "string" ? found : null;
+}
+
+/** Numbers that are not short are their texts. */
+function parseLong(json: string): unknown {
+  return JSON.parse(json, (_, one: unknown, context?: { source?: string }) =>
     typeof one === "number" && !isShort(one) ? context?.source : one,
   );
-  const found = follow(value, names);
-  return typeof found === "string" ? found : null;
 }
 
 function follow(from: unknown, names: readonly string[]): unknown {
