@@ -6,8 +6,8 @@ const FRAME = "\n    at ";
 /** Longer lines name no place; in UTF-16 units. */
 const LONGEST = 500;
 
-/** `file:line:column` at the end of a line, in brackets where a function has a name. */
-const PLACE = /^ {4}at (?:[^(]* \((?!eval at )(.+:\d+:\d+)\)|(?:async )?(.+:\d+:\d+))$/;
+/** `file:line:column` at the end of a line, in brackets where a function has a name; ` {` begins its members. */
+const PLACE = /^ {4}at (?:[^(]* \((?!eval at )(.+:\d+:\d+)\)|(?:async )?(.+:\d+:\d+))(?: \{)?$/;
 
 /**
  * Where in a flow's files the newest error of these lines came from, `lib/order.ts:3:25`; null:

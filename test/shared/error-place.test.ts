@@ -10,6 +10,8 @@ test("the place is that of the first frame of the newest error with a stack", ()
   const rows: [readonly LogLine[], string | null][] = [
     [[line(stack)], "lib/helper.ts:3:25"],
     [[line("Error: x\n    at bad.ts:1:7")], "bad.ts:1:7"],
+    [[line("Error: x\n    at bad.ts:1:7 {\n  code: 'E'\n}")], "bad.ts:1:7"],
+    [[line("Error: x\n    at Object.run (bad.ts:1:7) {\n  code: 'E'\n}")], "bad.ts:1:7"],
     [[line("Error: x\n    at run (my größe (1).ts:2:9)")], "my größe (1).ts:2:9"],
     [[line("Error: x\n    at async my größe (1).ts:2:9")], "my größe (1).ts:2:9"],
     [[line("Error: x\n    at eval (eval at run (a.ts:1:2), <anonymous>:1:3)")], null],
