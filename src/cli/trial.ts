@@ -55,10 +55,11 @@ async function runTrial(trial: Trial): Promise<TrialResult> {
   const { config, flows, limitAt, request } = trial;
   const { input_value, raw_body, origin: base_url, target_end } = request;
   const flow = findFlow(trial);
-  const target = `/api/latest/webhook/${encodeURIComponent(flow.name)}/call${target_end}`;
+  const call = `/api/latest/webhook/${encodeURIComponent(flow.name)}/call`;
   const settings = new Map(toNamed(request.settings));
   const children: Promise<Outcome>[] = [];
   const lines: LogLine[] = [];
+  const target = target_end === null ? null : call + target_end;
   const given = { input_value, raw_body, base_url, target };
   const surroundings: TrialSurroundings = {
     secrets: Object.fromEntries(toNamed(request.secrets)),
@@ -75,7 +76,7 @@ async function runTrial(trial: Trial): Promise<TrialResult> {
   /** A child has what the test gave its parent. */
   function start(child: TrialExecution, text: string | null) {
     const id = newExecutionId();
-    const input = { ...given, input_value: toInput(text ?? undefined).input_value, raw_body: null };
+    const input = { ...toInput(text ?? undefined), base_url };
     const limit = limitAt(ancestorsOf(child));
     // As in a service, one that cannot run has ended with an error.
     const ended = limit(() => perform(id, child, input)).catch((error: Error) =>

@@ -3,6 +3,7 @@ import { types } from "node:util";
 import type { Job } from "../shared/wire/protocol.ts";
 import * as js from "../shared/intrinsics.ts";
 import type { FlowLog } from "./flow-log.ts";
+import { isOfRequest } from "./request-members.ts";
 import { shown } from "./text.ts";
 
 /**
@@ -33,17 +34,50 @@ export function rawBodyOf({ input_value, raw_body_at, raw_body }: Job): string |
   return raw_body ?? undefined;
 }
 
-/** The request as it came, with its URL under BASE_URL; key and tokens are already out of it. */
-export function toRequest(job: Job, input: unknown, signal: AbortSignal): Request {
+/**
+ * The request as it came, with its URL under BASE_URL; key and tokens are already out of it. One that
+ * no call has sent has the URL of a call with its path and query.
+ */
+export function toRequest(
+  job: Job,
+  input: unknown,
+  signal: AbortSignal,
+  log: Pick<FlowLog, "write">,
+): Request {
+  if (job.target === null && input !== null && !isOfRequest(input)) log.write("warn", [NO_REQUEST]);
   const json = js.own(input, "json");
   const body = rawBodyOf(job) ?? (json === undefined ? null : js.stringify(json));
   const asked = js.own(input, "method");
   const method = typeof asked === "string" ? asked : body === null ? "GET" : "POST";
   const takesBody = method !== "GET" && method !== "HEAD";
   // The target is appended as text: resolved as a URL, "//host/" would leave BASE_URL's host.
-  const url = new URL(job.base_url).origin + (job.target ?? "/");
+  const { origin, pathname } = new URL(job.base_url);
+  const url = origin + (job.target ?? toTarget(job, pathname === "/" ? "" : pathname, input));
   const headers = toHeaders(js.own(input, "headers"));
   return new Request(url, { method, headers, signal, body: takesBody ? body : null });
+}
+
+const NO_REQUEST =
+  "A fetch handler sees of input_value what a request has, and nothing else: give method, path, " +
+  "headers, query or json";
+
+/** As a call would have been sent to the flow's webhook. */
+function toTarget(job: Job, prefix: string, input: unknown): string {
+  const { webhook, flow } = js.parse(job.execution) as { webhook: string | null; flow: string };
+  const path = js.own(input, "path");
+  const query = js.own(input, "query");
+  const pairs: string[] = [];
+  if (js.isObject(query))
+    js.each(js.keys(query), (name) =>
+      js.push(pairs, `${encoded(name)}=${encoded(js.String(js.get(query, name)))}`),
+    );
+  const search = pairs.length === 0 ? "" : `?${js.join(pairs, "&")}`;
+  const call = `${prefix}/api/latest/webhook/${encoded(webhook ?? flow)}/call`;
+  return `${call}${typeof path === "string" ? `/${path}` : ""}${search}`;
+}
+
+function encoded(text: string): string {
+  return js.encodeURIComponent(js.toWellFormed(text));
 }
 
 function toHeaders(given: unknown): Headers {

@@ -35,7 +35,7 @@ export function keepBeside(
  * one of these, it may be a value of the flow's own: `{"path": "/a"}`, `{"query": "select 1"}`.
  */
 export function fillRequest(input: unknown): unknown {
-  if (!isPlain(input) || isWhole(input) || !js.every(js.keys(input), isMember)) return input;
+  if (!isPlain(input) || isWhole(input) || !isOfRequest(input)) return input;
   const hasBody = js.hasOwn(input, "json");
   if (!hasBody && !isTexts(input, "query") && !isTexts(input, "headers")) return input;
   const headers = hasBody ? { "content-type": "application/json" } : {};
@@ -72,6 +72,11 @@ function isRequest(made: object, request: object, named: readonly string[] | nul
   if (!js.every(own, (name) => has(named, name) || isMember(name))) return false;
   if (named === null) return own.length > 0;
   return js.every(named, (name) => !js.hasOwn(request, name) || js.hasOwn(made, name));
+}
+
+/** Whether it has members of a request alone; an empty object has none. */
+export function isOfRequest(input: unknown): boolean {
+  return isPlain(input) && js.every(js.keys(input), isMember);
 }
 
 function isMember(name: string): boolean {

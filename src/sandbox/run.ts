@@ -136,10 +136,11 @@ async function call(
   const isDefined = typeof start === "function";
   const handle = isDefined ? null : member("fetch");
   if (typeof handle === "function") {
-    const request = toRequest(execution.job, input, execution.controller.signal);
+    const { job, controller, log } = execution;
+    const request = toRequest(job, input, controller.signal, log);
     const answered: unknown = await js.apply(handle, flow, [request]);
     const { method } = request;
-    execution.response = await fromResponse(answered, method, max_output_bytes, execution.log);
+    execution.response = await fromResponse(answered, method, max_output_bytes, log);
     return toEnding(execution, null, max_output_bytes);
   }
   const act = isDefined ? start : flow;

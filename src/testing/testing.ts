@@ -112,12 +112,11 @@ function fromInput(input: TestInput): Made {
     ...given,
     headers: { ...(hasBody && { "content-type": "application/json" }), ...given.headers },
   };
-  const search = new URLSearchParams(value.query).toString();
   return {
     input_value: JSON.stringify(value),
     raw_body: raw_body ?? (hasBody ? JSON.stringify(json) : null),
     origin: ORIGIN,
-    target_end: `${value.path === null ? "" : `/${value.path}`}${search && `?${search}`}`,
+    target_end: null,
   };
 }
 

@@ -121,6 +121,10 @@ test("a Request", async () => {
   assert.deepEqual(JSON.parse(response?.body ?? ""), {
     url: "/api/latest/webhook/web/call/items/7?colour=red", body: '{"a":1}',
   });
+  const members = await testFlow(web, { path: "items/7", query: { colour: "dark red" } });
+  assert.deepEqual(JSON.parse(members.response?.body ?? ""), {
+    url: "/api/latest/webhook/web/call/items/7?colour=dark%20red", body: "",
+  });
   const posted = new Request("http://x/call/sub?q=1&q=2", { method: "POST", headers, body: '{"a": 1}' });
   const { output_value } = await testFlow(raw, posted);
   assert.deepEqual(output_value, {

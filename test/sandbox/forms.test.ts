@@ -427,7 +427,43 @@ test("a fetch flow gets the request and gives its response", async () => {
     raw_body: null,
   });
   assert.equal(started.output_value, "null");
-  assert.match(started.response ?? "", /GET.*http:\/\/flowhook\//);
+  assert.match(started.response ?? "", /GET.*http:\/\/flowhook\/api\/latest\/webhook\/w\/call\\"/);
+});
+
+test("a fetch flow that no call has started gets the URL of a call", async () => {
+  const code = `export default { fetch: ({ method, url, headers }) => Response.json([method, url, headers.get("x-a")]) };`;
+  const call = "http://flowhook/api/latest/webhook/w/call";
+  const warned = /^warn A fetch handler sees of input_value what a request has, and nothing else/;
+  const nothing = /^$/;
+  const rows: [input: unknown, method: string, url: string, log: RegExp, header?: string][] = [
+    [{ path: "items/7", query: { a: "1 &", b: "" } }, "GET", "/items/7?a=1%20%26&b=", nothing],
+    [{ path: "" }, "GET", "/", nothing],
+    [{ query: { "ä?": "x" }, json: {} }, "POST", "?%C3%A4%3F=x", nothing],
+    [{ method: "PUT", path: null, headers: { "x-a": "1" }, query: {} }, "PUT", "", nothing, "1"],
+    [{}, "GET", "", nothing],
+    [null, "GET", "", nothing],
+    ["text", "GET", "", warned],
+    [5, "GET", "", warned],
+    [[], "GET", "", warned],
+    [{ order: 7 }, "GET", "", warned],
+  ];
+  for (const [input, method, end, log, header = null] of rows) {
+    const input_value = JSON.stringify(input);
+    const job = { input_value, target: null, raw_body: null };
+    const { id, ending } = bench.start(bench.flow(code), job);
+    const { body } = JSON.parse((await ending).response ?? "{}");
+    assert.deepEqual(JSON.parse(body), [method, call + end, header], input_value);
+    assert.match(bench.log(id), log, input_value);
+  }
+  const { response } = await bench.run(bench.flow(code), {
+    input_value: '{"path":"a"}',
+    target: null,
+    base_url: "https://example.org/prefix",
+    execution: '{"webhook":null,"flow":"a b"}',
+  });
+  const { body } = JSON.parse(response ?? "{}");
+  const [, url] = JSON.parse(body);
+  assert.equal(url, "https://example.org/prefix/api/latest/webhook/a%20b/call/a");
 });
 
 test("a stream of a fetch flow is not read for HEAD, and let go where it is too long", async () => {

@@ -11,9 +11,9 @@ export interface TrialRequest {
   /** JSON text. */
   readonly input_value: string;
   readonly raw_body: string | null;
-  /** Of the URL that a `fetch` flow sees: its origin, and what follows `/call`. */
+  /** Of the URL that a `fetch` flow sees: its origin, and what follows `/call`; null: as input_value says. */
   readonly origin: string;
-  readonly target_end: string;
+  readonly target_end: string | null;
   readonly secrets: Readonly<Record<string, string>>;
   /** JSON texts. */
   readonly settings: Readonly<Record<string, string>>;
@@ -45,8 +45,8 @@ export function isTrialRequest(value: unknown): value is TrialRequest {
     Number.isSafeInteger(number) &&
     Array.isArray(files) &&
     files.every((file) => isText(file)) &&
-    [input_value, origin, target_end].every((text) => isText(text)) &&
-    (raw_body === null || isText(raw_body)) &&
+    [input_value, origin].every((text) => isText(text)) &&
+    [raw_body, target_end].every((text) => text === null || isText(text)) &&
     (fake_time === null || Number.isFinite(fake_time)) &&
     [value["secrets"], value["settings"]].every(isTexts)
   );
