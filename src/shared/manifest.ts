@@ -141,9 +141,19 @@ function generator(what: string): string {
   return `is a generator, of which nothing would run: write "async ${what}" without "*"`;
 }
 
+/** @throws {Error} also where it declares what only `run` has: to leave that out would go unseen. */
 function fromHandler(handler: object): Declaration {
-  return { form: "fetch", ...declared(Handler, handler), has_input_schema: false };
+  const rest = declared(Handler, handler);
+  if (isStandardSchema(Reflect.get(handler, "input"))) throw new Error(UNCHECKED);
+  if (rest.permissions.secrets.length > 0) throw new Error(NO_SECRETS);
+  return { form: "fetch", ...rest, has_input_schema: false };
 }
+
+const UNCHECKED =
+  "No 'input' is checked beside 'fetch': check the request in it, or export defineFlow({ input, run })";
+const NO_SECRETS =
+  "A 'fetch' handler cannot read secrets: leave 'permissions.secrets' out, or export " +
+  "defineFlow({ permissions, run }), whose flow.secret(name) reads them";
 
 function fromDefinition(definition: object): Declaration {
   const { input, output: _output, run, ...rest } = declared(Definition, definition);

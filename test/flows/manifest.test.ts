@@ -44,6 +44,11 @@ suite("manifest", () => {
     assert.equal(toManifest(new App()).timeout_sec, 5);
     const typed = { fetch: run, permissions: { net: "yes" } };
     assert.throws(() => toManifest(typed), /Member 'permissions.net' of the flow is 'yes'/);
+    const checked = { fetch: run, input: v.object({}) };
+    assert.throws(() => toManifest(checked), /^Error: No 'input' is checked beside 'fetch': check/);
+    assert.equal(toManifest({ fetch: run, input: [] }).form, "fetch", "of an application");
+    const asking = { fetch: run, permissions: { secrets: ["TOKEN"] } };
+    assert.throws(() => toManifest(asking), /^Error: A 'fetch' handler cannot read secrets: leave/);
   });
 
   const wrong: [string, unknown, RegExp][] = [
