@@ -115,11 +115,7 @@ export async function fromResponse(
   const bytes = await readBody(response, method === "HEAD" ? null : maxBytes);
   const isText = isUtf8(bytes);
   const headers = fromHeaders(response.headers);
-  const coding = headers["content-encoding"];
-  if (typeof coding === "string" && isUndone(coding, response, bytes, isText)) {
-    delete headers["content-encoding"];
-    log.write("warn", [UNDONE]);
-  }
+  dropUndone(headers, response, bytes, log);
   return js.stringify({
     __proto__: null,
     status,
@@ -129,6 +125,23 @@ export async function fromResponse(
   });
 }
 
+/** Leaves out a `content-encoding` that the body does not have, whatever its case, and says so. */
+export function dropUndone(
+  headers: Record<string, string | string[]>,
+  response: Pick<Response, "url" | "status">,
+  body: Buffer | string,
+  log: Pick<FlowLog, "write">,
+): void {
+  js.each(js.keys(headers), (name) => {
+    const coding = js.exec(ENCODING, name) === null ? undefined : headers[name];
+    if (typeof coding !== "string") return;
+    if (!isUndone(coding, response, typeof body === "string" ? js.toBytes(body) : body)) return;
+    delete headers[name];
+    log.write("warn", [UNDONE]);
+  });
+}
+
+const ENCODING = /^content-encoding$/i;
 const UNDONE =
   'Header "content-encoding" was left out of the response: its body is not encoded as it says ' +
   "(fetch decodes what it receives)";
@@ -146,15 +159,14 @@ const SURELY_TEXT = 32;
 /** Whether a body is not encoded any more as its header says: a copy of a response has no URL to tell. */
 function isUndone(
   coding: string,
-  { url, status }: Response,
+  { url, status }: Pick<Response, "url" | "status">,
   bytes: Buffer,
-  isText: boolean,
 ): boolean {
   for (let at = 0; at < CODINGS.length; at += 1) {
     const { name, magic } = CODINGS[at] as (typeof CODINGS)[number];
     if (js.exec(name, coding) === null) continue;
     const size = lengthOf(bytes);
-    if (url !== "" || (isText && size >= SURELY_TEXT)) return true;
+    if (url !== "" || (size >= SURELY_TEXT && isUtf8(bytes))) return true;
     // A part of a file does not begin as the file does.
     return magic !== null && size > 0 && status !== 206 && !js.startsWith(toHex(bytes), magic);
   }

@@ -183,7 +183,7 @@ function makeFlow(
       execution.status_message = js.toWellFormed(cut(js.String(text)));
     },
     webhook_response: (given: unknown) => {
-      execution.response = toResponse(given);
+      execution.response = toResponse(given, log);
     },
     webhook_html_response: (body: unknown) => {
       execution.response = toHtmlResponse(body);

@@ -1,5 +1,5 @@
 import * as js from "../shared/intrinsics.ts";
-import { fromHeaders } from "./fetch-flow.ts";
+import { dropUndone, fromHeaders } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { isResponse, shown } from "./text.ts";
 import { toValueText } from "./value-text.ts";
@@ -10,7 +10,7 @@ import { toValueText } from "./value-text.ts";
  */
 
 /** @throws {TypeError} naming the member that is wrong. */
-export function toResponse(given: unknown): string {
+export function toResponse(given: unknown, log: Pick<FlowLog, "write">): string {
   if (typeof given !== "object" || given === null) {
     throw new js.TypeError(`webhook_response takes {status, headers, body}, not ${shown(given)}`);
   }
@@ -20,7 +20,10 @@ export function toResponse(given: unknown): string {
     );
   }
   const status = toStatus(js.own(given, "status"));
-  return toText(status, toHeaders(js.own(given, "headers")), toBody(js.own(given, "body")));
+  const headers = toHeaders(js.own(given, "headers"));
+  const body = toBody(js.own(given, "body"));
+  dropUndone(headers, { url: "", status }, body, log);
+  return toText(status, headers, body);
 }
 
 /** @throws {TypeError} where the body is no string. */

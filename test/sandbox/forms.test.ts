@@ -375,6 +375,31 @@ test("a fetch flow answers with what it has fetched, without the coding that fet
     }
 });
 
+test("webhook_response passes on what was fetched without the coding that fetch has undone", async () => {
+  const undone = /^warn Header "content-encoding" was left out of the response:/;
+  const rows: [coding: string, body: string, isKept: boolean][] = [
+    ["gzip", "short", false],
+    ["br", TEXT, false],
+    ["deflate", TEXT, false],
+    ["br, zstd", "short", false],
+    ["gzip", "", true],
+    ["identity", TEXT, true],
+  ];
+  for (const [coding, body, isKept] of rows)
+    for (const name of ["Content-Encoding", "content-encoding"]) {
+      const given = JSON.stringify({
+        status: 200,
+        headers: { [name]: coding, "x-kept": "1" },
+        body,
+      });
+      const code = `export default (flow) => flow.webhook_response(${given})`;
+      const { id, ending } = bench.start(bench.flow(code));
+      const { headers } = JSON.parse((await ending).response ?? "{}");
+      assert.deepEqual(headers, { ...(isKept && { [name]: coding }), "x-kept": "1" }, given);
+      assert.match(bench.log(id), isKept ? /^$/ : undone, given);
+    }
+});
+
 test("a fetch flow that compresses its own answer says so", async () => {
   const own: [coding: string, made: string][] = [
     ["gzip", "zlib.gzipSync(text)"],
