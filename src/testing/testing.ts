@@ -59,13 +59,14 @@ export interface TestLogLine {
  * Runs a flow once, in a fresh thread of the real sandbox.
  *
  * @param flow default export of the flow's file
- * @param input members of input_value, or a Request; an empty GET without it
+ * @param input members of input_value, or a Request; an empty GET without it. What has other members
+ *   than a request is input_value as it is, as a flow is given that another flow starts
  * @throws Error where it is no flow of the folder, or the flow cannot be loaded; what the flow
  *   itself throws is in the result
  */
 export async function testFlow(
   flow: object,
-  input: TestInput | Request = {},
+  input: TestInput | Request | JsonValue = {},
   options: TestOptions = {},
 ): Promise<TestResult> {
   const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
@@ -98,9 +99,14 @@ const MEMBERS = ["method", "path", "headers", "query", "json", "auth", "raw_body
 const OPTIONS = ["secrets", "settings", "now"];
 const ORIGIN = "http://flowhook";
 
-function fromInput(input: TestInput): Made {
-  const unknown = Object.keys(input).find((name) => !MEMBERS.includes(name));
-  if (unknown !== undefined) throw new TypeError(describeUnknown(unknown, "input", MEMBERS));
+function fromInput(input: TestInput | JsonValue): Made {
+  if (!isOfRequest(input))
+    return {
+      input_value: JSON.stringify(input),
+      raw_body: null,
+      origin: ORIGIN,
+      target_end: null,
+    };
   const { raw_body, ...given } = input;
   requireText("raw_body", raw_body ?? undefined);
   const { json } = given;
@@ -118,6 +124,25 @@ function fromInput(input: TestInput): Made {
     origin: ORIGIN,
     target_end: null,
   };
+}
+
+/**
+ * Whether it is filled in as a call has it. A value of the flow's own is not.
+ * @throws TypeError where a member of a request was misspelt
+ */
+function isOfRequest(input: TestInput | JsonValue): input is TestInput {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
+  const unknown = Object.keys(input).filter((name) => !MEMBERS.includes(name));
+  const isMeant = (name: string) => "raw_body" in input || isMisspelt(name);
+  const wrong = unknown.find(isMeant);
+  if (wrong !== undefined) throw new TypeError(describeUnknown(wrong, "input", MEMBERS));
+  const { query = {}, headers = {} } = input as TestInput;
+  return unknown.length === 0 && [query, headers].every((texts) => typeof texts === "object");
+}
+
+/** Short words are near to others that mean something: "data" to "path". */
+function isMisspelt(name: string): boolean {
+  return name.length > 4 && nearestWord(name, MEMBERS) !== null;
 }
 
 function describeUnknown(name: string, of: string, known: readonly string[]): string {

@@ -46,6 +46,7 @@ export default async () => {
 `,
   "plugins/raw.ts":
     "export default (flow) => ({ ...flow.input_value, raw: flow.raw_body ?? null });\n",
+  "plugins/as-is.ts": "export default ({ input_value }) => input_value;\n",
   "plugins/fails.ts": "export default () => { throw new Error('no more lamps'); };\n",
   "plugins/stuck.ts": `import { defineFlow } from "flowhook";
 export default defineFlow({ timeout_sec: 0.2, run: () => { for (;;); } });
@@ -81,6 +82,7 @@ import order from "./order.ts";
 import late from "./late.ts";
 import web from "./web.ts";
 import raw from "./raw.ts";
+import as_is from "./as-is.ts";
 import fails from "./fails.ts";
 import stuck from "./stuck.ts";
 import parent from "./parent.ts";
@@ -141,6 +143,12 @@ test("what is not given is as in a call", async () => {
   });
 });
 
+test("what is no request is input_value as it is", async () => {
+  const given = [{ order: 7, json: 1 }, { data: [] }, { query: "select 1" }];
+  for (const input of given) assert.deepEqual((await testFlow(raw, input)).output_value, { ...input, raw: null });
+  for (const input of ["text", 5, null, [1]]) assert.deepEqual((await testFlow(as_is, input)).output_value, input);
+});
+
 test("failures are results", async () => {
   const failed = await testFlow(fails);
   assert.deepEqual([failed.status, failed.status_message], ["ENDED_ERROR", "no more lamps"]);
@@ -171,6 +179,7 @@ test("the sandbox is the real one", async () => {
 
 test("mistakes of a test say what was meant", async () => {
   await assert.rejects(testFlow(order, { qurey: {} }), /Unknown member "qurey" of the input: did you mean "query"/);
+  await assert.rejects(testFlow(raw, { raw_body: "a", order: 7 }), /Unknown member "order" of the input: known are/);
   await assert.rejects(testFlow(raw, {}, { sercets: {} }), /Unknown member "sercets" of the options: did you mean "secrets"/);
   const { log } = await testFlow(order, { json: { quantity: 1 } });
   assert.match(log[1]?.text ?? "", /no secret "SHOP"[^]*a test gives it in options\\.secrets/);
@@ -197,8 +206,8 @@ describe("flow test", { skip: openTarget().skip ?? false }, () => {
   test("testFlow runs flows in the sandbox", async () => {
     const finished = await place.run(["flow", "test", "--reporter", "tap"]);
     assert.equal(finished.code, 0, all(finished));
-    assert.equal(finished.stdout.match(/^ok \d+ - /gm)?.length, 10, finished.stdout);
-    assert.match(finished.stdout, /^1\.\.10$/m);
+    assert.equal(finished.stdout.match(/^ok \d+ - /gm)?.length, 11, finished.stdout);
+    assert.match(finished.stdout, /^1\.\.11$/m);
     assert.ok(!existsSync(join(place.folder, "data")));
     assert.ok(!existsSync(join(place.folder, ".flowhook")));
   });

@@ -46,8 +46,9 @@ export interface TestLogLine {
  * Runs a flow once, in a fresh thread of the real sandbox.
  *
  * @param flow default export of the flow's file
- * @param input members of input_value, or a Request; an empty GET without it
+ * @param input members of input_value, or a Request; an empty GET without it. What has other members
+ *   than a request is input_value as it is, as a flow is given that another flow starts
  * @throws Error where it is no flow of the folder, or the flow cannot be loaded; what the flow
  *   itself throws is in the result
  */
-export declare function testFlow(flow: object, input?: TestInput | Request, options?: TestOptions): Promise<TestResult>;
+export declare function testFlow(flow: object, input?: TestInput | Request | JsonValue, options?: TestOptions): Promise<TestResult>;
