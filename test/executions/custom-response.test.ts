@@ -44,6 +44,16 @@ test("headers of the connection, the origin and the own cookie are left out with
   assert.ok("response" in open && open.response.headers["Alt-Svc"] === "x");
 });
 
+test("a header that the service sets is left out with a warning that says so", () => {
+  const names = ["X-Request-Id", "flowhook-execution-id"];
+  for (const sandboxed of [true, false])
+    for (const name of names)
+      assert.deepEqual(check({ headers: { [name]: "mine", "x-kept": "yes" } }, sandboxed), {
+        response: { status: 200, headers: { "x-kept": "yes" }, body: "" },
+        warnings: [`Header "${name}" was left out of the response: the service sets it`],
+      });
+});
+
 test("C1: a text that is no JSON object breaks a rule", () => {
   for (const text of ["null", "[]", "7", '"a"', "{", ""])
     assert.deepEqual(checkResponse(text, true), { error: "it is no JSON object" });

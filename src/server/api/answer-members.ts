@@ -1,12 +1,9 @@
 import { isOfCors } from "../executions/cross-origin.ts";
-import { checkHeaders } from "../executions/custom-response.ts";
+import { checkHeaders, OF_SERVICE } from "../executions/custom-response.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { invalid } from "./named.ts";
 
 /** Headers that a webhook adds to answers, beside its other members. */
-
-/** What every answer has from the service. */
-const OF_SERVICE = ["flowhook-execution-id", "x-request-id"];
 
 /** @throws RequestError invalid naming the header that a webhook cannot add */
 export function requireResponseHeaders(

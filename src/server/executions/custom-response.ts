@@ -19,6 +19,8 @@ const NOT_FIELD_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const MAX_HEADERS = 100;
 const MAX_HEADER_BYTES = 16 * 1024;
 
+/** What every answer of an execution has from the service. */
+export const OF_SERVICE = ["flowhook-execution-id", "x-request-id"];
 const OF_THE_CONNECTION =
   /^(connection|transfer-encoding|content-length|keep-alive|te|trailer|upgrade|proxy-.*)$/;
 /** They act on the origin of the user interface, whatever page they came with. */
@@ -92,18 +94,25 @@ export function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders
     if (room.lines < 0) return { error: `it has more than ${MAX_HEADERS} headers` };
     if (room.bytes < 0) return { error: `its headers have more than ${MAX_HEADER_BYTES} bytes` };
     const key = name.toLowerCase();
-    const isAllowed = key === "set-cookie" ? mayHaveCookie : () => !isReserved(key, sandboxed);
+    const reserved = findReserved(key, sandboxed);
+    const isAllowed = key === "set-cookie" ? mayHaveCookie : () => reserved === null;
     const kept = (values as string[]).filter((one) => isAllowed(one));
-    if (kept.length < values.length) warnings.push(`Header "${name}" was left out of the response`);
+    if (kept.length < values.length)
+      warnings.push(
+        `Header "${name}" was left out of the response${reserved === null ? "" : `: ${reserved}`}`,
+      );
     if (kept.length > 0) headers.push([name, kept.length === 1 ? (kept[0] as string) : kept]);
   }
   // Not by assignment: "__proto__" is a header's name like any other.
   return { headers: Object.fromEntries(headers), warnings };
 }
 
-/** Not a flow's to set, whatever it says. @param name in lower case */
-function isReserved(name: string, sandboxed: boolean): boolean {
-  return OF_THE_CONNECTION.test(name) || (sandboxed && OF_THE_ORIGIN.test(name));
+/** Why it is not a flow's to set, whatever it says; null: it is. @param name in lower case */
+function findReserved(name: string, sandboxed: boolean): string | null {
+  if (OF_SERVICE.includes(name)) return "the service sets it";
+  if (OF_THE_CONNECTION.test(name)) return "it is of the connection";
+  if (sandboxed && OF_THE_ORIGIN.test(name)) return "it acts on the whole origin";
+  return null;
 }
 
 /** A value in a message, cut: it may be of any size. */
