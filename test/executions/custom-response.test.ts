@@ -148,6 +148,32 @@ test("H1: cookies of a flow go no further than to calls", () => {
   assert.deepEqual(cookiesOf([...kept, ...leftOut], false), [...kept, ...leftOut]);
 });
 
+test("the warning of a cookie that is left out names it and the reason", () => {
+  const below = "does not keep it below /api/latest/webhook/NAME/call";
+  const rows: [cookies: string[], told: string][] = [
+    [["a=1", "sid=hush; Path=/"], `cookie "sid": its "Path=/" ${below}`],
+    [["sid=hush; domain = b.test"], `cookie "sid": its "domain = b.test" ${below}`],
+    [
+      ["sid=; Path=/ui", "b=1; Path=/", "c=1; Path=/"],
+      `cookie "sid": its "Path=/ui" ${below}, and 2 more`,
+    ],
+    [["service-token=hush"], 'cookie "service-token" can be taken for the service\'s own'],
+    [["=service-token=hush"], 'cookie "" can be taken for the service\'s own'],
+    [["hush; Path=/"], `cookie "": its "Path=/" ${below}`],
+    [
+      [`big=${"x".repeat(5000)}`],
+      'cookie "big": the cookies of one answer have more than 4096 bytes',
+    ],
+  ];
+  for (const [cookies, told] of rows) {
+    const checked = check({ headers: { "set-cookie": cookies } });
+    assert.ok("response" in checked);
+    assert.deepEqual(checked.warnings, [
+      `Header "set-cookie" was left out of the response: ${told}`,
+    ]);
+  }
+});
+
 test("H1: cookies of one answer are bounded together", () => {
   const cookie = (name: string, length: number) => `${name}=`.padEnd(length, "x");
   const kept = [cookie("a", 3900), cookie("b", 196)];

@@ -78,7 +78,7 @@ export function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders
     return { error: `headers is ${kindOf(found)}, expected an object of strings` };
   const headers: [string, string | string[]][] = [];
   const warnings: string[] = [];
-  const mayHaveCookie = openCookieRules(sandboxed);
+  const findWrongCookie = openCookieRules(sandboxed);
   const room = { lines: MAX_HEADERS, bytes: MAX_HEADER_BYTES };
   for (const [name, value] of Object.entries(found)) {
     if (!FIELD_NAME.test(name)) return { error: `${shown(name)} is no header name under RFC 9110` };
@@ -95,12 +95,15 @@ export function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders
     if (room.bytes < 0) return { error: `its headers have more than ${MAX_HEADER_BYTES} bytes` };
     const key = name.toLowerCase();
     const reserved = findReserved(key, sandboxed);
-    const isAllowed = key === "set-cookie" ? mayHaveCookie : () => reserved === null;
-    const kept = (values as string[]).filter((one) => isAllowed(one));
-    if (kept.length < values.length)
-      warnings.push(
-        `Header "${name}" was left out of the response${reserved === null ? "" : `: ${reserved}`}`,
-      );
+    const reasons: string[] = [];
+    const kept = (values as string[]).filter((one) => {
+      const reason = key === "set-cookie" ? findWrongCookie(one) : reserved;
+      if (reason !== null) reasons.push(reason);
+      return reason === null;
+    });
+    const more = reasons.length > 1 ? `, and ${reasons.length - 1} more` : "";
+    if (reasons.length > 0)
+      warnings.push(`Header "${name}" was left out of the response: ${reasons[0]}${more}`);
     if (kept.length > 0) headers.push([name, kept.length === 1 ? (kept[0] as string) : kept]);
   }
   // Not by assignment: "__proto__" is a header's name like any other.

@@ -4,20 +4,35 @@ import { TOKEN_COOKIE } from "../access/credentials.ts";
 const MAX_COOKIE_BYTES = 4 * 1024;
 
 /**
- * Tells which cookies of one answer are a flow's to set, by the values of their Set-Cookie headers.
+ * Tells which cookies of one answer are not a flow's to set, by the values of their Set-Cookie headers:
+ * why one is left out; null: it is kept.
  *
  * @param sandboxed RESPONSE_SANDBOX: cookies go no further than to calls, and are bounded
  */
-export function openCookieRules(sandboxed: boolean): (cookie: string) => boolean {
+export function openCookieRules(sandboxed: boolean): (cookie: string) => string | null {
   let left = MAX_COOKIE_BYTES;
   return (cookie) => {
     const [pair = "", ...attributes] = cookie.split(";");
-    if (isServices(pair)) return false;
-    if (!sandboxed) return true;
-    if (!attributes.every(staysWithCalls) || cookie.length > left) return false;
+    const called = `cookie ${JSON.stringify(nameOf(pair))}`;
+    if (isServices(pair)) return `${called} can be taken for the service's own`;
+    if (!sandboxed) return null;
+    const wide = attributes.find((attribute) => !staysWithCalls(attribute));
+    if (wide !== undefined)
+      return `${called}: its "${cut(wide.trim())}" does not keep it below /api/latest/webhook/NAME/call`;
+    if (cookie.length > left)
+      return `${called}: the cookies of one answer have more than ${MAX_COOKIE_BYTES} bytes`;
     left -= cookie.length;
-    return true;
+    return null;
   };
+}
+
+/** The value may be a secret, and is not told. */
+function nameOf(pair: string): string {
+  return cut(pair.includes("=") ? (pair.split("=", 1)[0] ?? "").trim() : "");
+}
+
+function cut(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
 /**
