@@ -123,6 +123,9 @@ export async function drainSoon(execution: Execution): Promise<void> {
   forget(timer);
 }
 
+/** The mark of defineFlow: an application with `fetch` may have a `run` of its own. */
+const DEFINED = Symbol.for("flowhook.flow");
+
 async function call(
   flow: unknown,
   execution: Execution,
@@ -131,10 +134,11 @@ async function call(
 ): Promise<Ended> {
   const { max_output_bytes } = limits;
   const input = fillRequest(parseExactly(execution.job.input_value));
-  const member = (name: string): unknown => (js.isObject(flow) ? js.get(flow, name) : undefined);
+  const member = (name: PropertyKey): unknown =>
+    js.isObject(flow) ? js.get(flow, name) : undefined;
   const start = member("run");
   const isDefined = typeof start === "function";
-  const handle = isDefined ? null : member("fetch");
+  const handle = member(DEFINED) === true ? null : member("fetch");
   if (typeof handle === "function") {
     const { job, controller, log } = execution;
     const request = toRequest(job, input, controller.signal, log);

@@ -491,6 +491,18 @@ test("a fetch flow that no call has started gets the URL of a call", async () =>
   assert.equal(url, "https://example.org/prefix/api/latest/webhook/a%20b/call/a");
 });
 
+test("an application with a run of its own is a fetch flow", async () => {
+  const code = `class App { run() { return "ran"; } fetch() { return new Response("fetched by " + this.constructor.name); } }
+    export default new App();`;
+  assert.deepEqual(await runOf(code), {
+    status: 200,
+    headers: { "content-type": "text/plain;charset=UTF-8" },
+    body: "fetched by App",
+  });
+  const defined = `import { defineFlow } from "flowhook"; export default defineFlow({ run: () => "ran" });`;
+  assert.equal(await runOf(defined), "ran");
+});
+
 test("a stream of a fetch flow is not read for HEAD, and let go where it is too long", async () => {
   const code = `const stream = (size) => new ReadableStream({
       pull: (controller) => size > 0 ? controller.enqueue(new Uint8Array(size)) : undefined,
