@@ -1,5 +1,7 @@
+import type { EndedStatus } from "../../shared/contract/status.ts";
 import { findNameError, toResourceName } from "../../shared/resource-name.ts";
 import type { OperationAnswer, OperationRequest } from "../../shared/wire/protocol.ts";
+import type { ActiveExecution } from "./active.ts";
 import { findValueError, type ValueJob } from "./value.ts";
 
 /** What an operation of a flow is refused for, in a service and in a test alike. */
@@ -77,6 +79,18 @@ const ACTS: Readonly<Record<OperationRequest["operation"], string>> = {
   set_setting: "write setting",
   secret: "read secret",
   start_execution: "start flow",
+};
+
+/** After a cancel or a time-out its code still runs for a while. @throws OperationError */
+export function requireUndecided({ decided }: Pick<ActiveExecution, "decided">): void {
+  if (decided === null) return;
+  const why = ENDED[decided.status] ?? "It has ended";
+  throw new OperationError(`${why}: it starts no other any more`);
+}
+
+const ENDED: Partial<Record<EndedStatus, string>> = {
+  ENDED_CANCELLED: "It was cancelled",
+  ENDED_TIMEOUT: "Its time is over",
 };
 
 /** What a flow sees thrown where its operation failed. */

@@ -26,6 +26,7 @@ import {
   requireFewAncestors,
   requireOther,
   requireSettingName,
+  requireUndecided,
   requireValue,
   type OperationLimits,
 } from "./operation-checks.ts";
@@ -119,7 +120,7 @@ export class Operations {
     requireFewAncestors(ancestors, limits);
     if (wait) requireOther(this.#waitingFlows(execution), flowName);
     // Its ending may have been decided meanwhile, and those that it started be looked for.
-    if (execution.decided !== null) throw new OperationError("The execution has ended");
+    requireUndecided(execution);
     countChild(execution, limits);
     const started = this.#options.executions.start({
       flowName,
