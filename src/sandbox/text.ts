@@ -77,6 +77,20 @@ export function isResponse(value: object): boolean {
   return valueOf(value, toStringTag) === "Response";
 }
 
+/** What to say where a file of the flow's own folder was not found: it may be there, and no part of the version. */
+export function adviseOnFile(thrown: unknown, directory: string): string | null {
+  const code = valueOf(thrown, "code");
+  const path = valueOf(thrown, "path");
+  const isFile = code === "ENOENT" && typeof path === "string" && js.startsWith(path, directory);
+  const message = code === "ERR_MODULE_NOT_FOUND" ? valueOf(thrown, "message") : null;
+  const isModule = typeof message === "string" && js.includes(message, ` from ${directory}`);
+  return isFile || isModule ? NOT_KEPT : null;
+}
+
+const NOT_KEPT =
+  "Of the flow's folder a version has only the files that its code names, each in one literal, as in " +
+  'new URL("./page.html", import.meta.url)';
+
 /** The runtime names a flag of its own. Which file it was is not the caller's to know: the log has it. */
 function adviseOnAccess(thrown: object): string | null {
   if (valueOf(thrown, "code") !== "ERR_ACCESS_DENIED") return null;

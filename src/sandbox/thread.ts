@@ -21,7 +21,7 @@ import { RunFrames } from "./run-frames.ts";
 import { SharedObjects } from "./shared-objects.ts";
 import { isWornOut } from "./thread-age.ts";
 import { recordNoRequests, Timeline } from "./timeline.ts";
-import { cut, relative, toMessage, toStack } from "./text.ts";
+import { adviseOnFile, cut, relative, toMessage, toStack } from "./text.ts";
 import type { Condition, Imported, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
 
 /**
@@ -244,6 +244,8 @@ function holdFetch(): void {
 function failure(execution: Execution, thrown: unknown): Ended {
   const origin = importErrors.holds(thrown) ? thrown.cause : thrown;
   execution.log.write("error", [toStack(origin)]);
+  const advice = adviseOnFile(origin, data.spec.directory);
+  if (advice !== null) execution.log.write("warn", [advice]);
   // Callers see it: where the service keeps its files is not theirs to know.
   const status_message = js.toWellFormed(tidy(toMessage(thrown)));
   const response = keepShort(execution.response);

@@ -66,6 +66,32 @@ test("what a flow throws names its files from its own folder on", async () => {
   assert.equal(await runOf(own), "Nothing at rates");
 });
 
+test("a file that code does not name in one literal is told to be no part of the version", async () => {
+  const told =
+    /^warn Of the flow's folder a version has only the files that its code names, each in one/m;
+  const rows: [body: string, told: RegExp | null][] = [
+    ["await import(`./handlers/${flow.execution.webhook}.ts`)", told],
+    ["fs.readFileSync(path.join(import.meta.dirname, 'data', 'mail.txt'))", told],
+    ["fs.readFileSync(new URL(`./data/${flow.execution.webhook}.txt`, import.meta.url))", told],
+    ["fs.readdirSync(new URL('./data/', import.meta.url))", told],
+    ["fs.readFileSync('/granted/none')", null],
+    ["null.a", null],
+  ];
+  for (const [body, warned] of rows) {
+    const code = `import fs from "node:fs"; import path from "node:path"; export default async (flow) => { ${body}; };`;
+    const { id, ending } = bench.start(bench.flow(code, { grants: { read: ["/granted"] } }));
+    assert.equal((await ending).status, "ENDED_ERROR", body);
+    if (warned === null) assert.doesNotMatch(bench.log(id), told, body);
+    else assert.match(bench.log(id), warned, body);
+  }
+  const early = `import fs from "node:fs"; fs.readFileSync(new URL("./data/" + "a.txt", import.meta.url)); export default () => 1;`;
+  const { message } = (await inspect(early)) as { message: string };
+  assert.match(
+    message,
+    /^flow\.ts:1:\d+: ENOENT: .*'data\/a\.txt'; Of the flow's folder a version has/,
+  );
+});
+
 test("a defined flow gets what the contract says", async () => {
   const code = `import { defineFlow } from "flowhook";
     export default defineFlow({ async run(flow) {
