@@ -26,6 +26,9 @@ export async function newFlow(
     options.config === undefined
       ? readAuthorFolder(findAuthorFolder())
       : readConfiguration(options);
+  const meant = name.replace(/\.[cm]?[jt]s$/, "").replaceAll("/", ".");
+  if (meant !== name && !/^\.|\.\.|\.$/.test(meant))
+    throw new CommandError(`A flow is given by its name and not by its file: write "${meant}"`, 2);
   const path = `${name.split(".").join("/")}.ts`;
   const error = nameError(name);
   const hasEmptyPart = name.split(".").includes("");

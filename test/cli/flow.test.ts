@@ -145,6 +145,23 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.match(spaced.stdout, /flowhook webhook create --flow 'the bill' 'the bill'\n/);
   });
 
+  test("new: a file in place of a name is told the name", async () => {
+    await using place = await openWorkplace();
+    const rows = [
+      ["greet.ts", "greet"],
+      ["billing/invoice", "billing.invoice"],
+      ["billing/invoice.mjs", "billing.invoice"],
+    ] as const;
+    for (const [given, name] of rows) {
+      const refused = await place.run(["flow", "new", given]);
+      assert.equal(refused.code, 2, all(refused));
+      assert.match(
+        refused.stderr,
+        new RegExp(`by its name and not by its file: write "${name}"$`, "m"),
+      );
+    }
+  });
+
   test("new: a test of a name with quotes parses", async () => {
     await using place = await openWorkplace();
     const finished = await place.run(["flow", "new", 'q"x', "--test"]);
