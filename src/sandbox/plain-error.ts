@@ -36,6 +36,9 @@ function copyError(error: Error, copies: Copies): Error {
     const found = js.getOwnPropertyDescriptor(error, name) as PropertyDescriptor;
     js.setPrototypeOf(found, null);
     if ("value" in found) found.value = toPlain(found.value, copies);
+    // What `using` throws hides both of its errors.
+    if ((name === "error" || name === "suppressed") && isNativeError(found.value))
+      found.enumerable = true;
     js.defineProperty(copy, name, found);
   });
   // The runtime makes it when it is first read.

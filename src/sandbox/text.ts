@@ -62,8 +62,11 @@ export function toMessage(thrown: unknown): string {
   const refused = adviseOnAccess(thrown);
   if (refused !== null) return refused;
   const message = member(thrown, "message");
-  if (message === FETCH_FAILED) return cut(withReason(message, valueOf(thrown, "cause")));
-  if (message !== null && message !== "") return cut(message);
+  if (message !== null && message !== "") {
+    // What `using` throws where both a block and its end have failed says neither error.
+    const reason = valueOf(thrown, message === FETCH_FAILED ? "cause" : "suppressed");
+    return cut(withReason(message, reason));
+  }
   if (isNativeError(thrown)) return cut(withReason(member(thrown, "name") ?? "Error", thrown));
   if (isResponse(thrown)) return THREW_RESPONSE;
   return cut(`The flow threw ${format([thrown])}`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { toStack } from "../../src/sandbox/text.ts";
+import { toMessage, toStack } from "../../src/sandbox/text.ts";
 
 /** What a log says of an error that a flow threw. */
 
@@ -45,6 +45,20 @@ test("causes and errors of errors are told in the same way", () => {
   ])
     assert.match(text, line);
   assert.doesNotMatch(text, /of-the-flow/);
+});
+
+test("both errors of what using throws are told, and in the message that of the block", () => {
+  const block = new ClientError("in the block");
+  const error = new SuppressedError(new TypeError("at its end"), block, "suppressed at disposal");
+  const text = toStack(error);
+  assert.match(text, /^SuppressedError: suppressed at disposal\n/);
+  assert.match(text, /^ {2}error: TypeError: at its end\n/m);
+  assert.match(text, /^ {2}suppressed: ClientError: in the block\n/m);
+  assert.doesNotMatch(text, /of-the-flow/);
+  assert.equal(toMessage(error), "suppressed at disposal: in the block");
+  const plain = Object.assign(new Error("plain"), { error: "a text", suppressed: 1 });
+  assert.match(toStack(plain), /error: 'a text',\n\s+suppressed: 1/);
+  assert.equal(toMessage(plain), "plain");
 });
 
 test("errors that lead back to themselves, long chains and odd members are told", () => {
