@@ -174,6 +174,8 @@ function wrongMember(issue: v.BaseIssue<unknown>, definition: object): string {
   const member = v.getDotPath(issue) ?? "";
   if (issue.type === "strict_object" && issue.expected === "never")
     return unknown(member, definition);
+  if (member === "run" && typeof Reflect.get(definition, "fetch") === "function")
+    return "defineFlow takes 'run': export an object with 'fetch' as it is, without defineFlow";
   if (issue.input === undefined)
     return `The flow has no '${member}', which every flow needs${misspelt(member, definition)}`;
   return `Member '${member}' of the flow is ${shown(issue.input)}; give ${issue.message}`;

@@ -76,6 +76,11 @@ suite("manifest", () => {
       define({ handler: run }),
       /^The flow has no 'run', which every flow needs: unknown member 'handler', did you mean 'run'\?$/,
     ],
+    [
+      "a fetch handler that is defined",
+      define({ fetch: run, permissions: { net: true } }),
+      /^defineFlow takes 'run': export an object with 'fetch' as it is, without defineFlow$/,
+    ],
     ["no run", define({}), /^The flow has no 'run', which every flow needs$/],
     [
       "a misspelt run",
