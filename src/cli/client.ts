@@ -56,10 +56,13 @@ export interface FirstItems<T> {
 /** The service refused. */
 export class RefusedFailure extends CommandError {
   readonly status: number;
+  /** The members of the input that it refused. */
+  readonly fields: readonly string[];
 
-  constructor(message: string, status: number) {
+  constructor(message: string, status: number, fields: readonly string[] = []) {
     super(message);
     this.status = status;
+    this.fields = fields;
   }
 }
 
@@ -285,7 +288,9 @@ async function toFailure(
       401,
     );
   const isWrong = problem.type === "urn:flowhook:error:wrong_password";
-  return new RefusedFailure(isWrong ? WRONG_PASSWORD : describe(problem), answer.status);
+  const message = isWrong ? WRONG_PASSWORD : describe(problem);
+  const fields = (problem.errors ?? []).map(({ field }) => field);
+  return new RefusedFailure(message, answer.status, fields);
 }
 
 /** The service's own words name a member of a body that no command shows. */

@@ -1,4 +1,4 @@
-import { isGuarded } from "../shared/contract/guarded-members.ts";
+import { findNeeded, isGuarded } from "../shared/contract/guarded-members.ts";
 import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
@@ -64,7 +64,7 @@ async function setMembers(name: string, file: string, options: SetOptions): Prom
     given,
     (member) => !isDeepStrictEqual(valueOf(before, member), after(member)),
   );
-  if (options.dryRun) refuse(() => checkMembers(changed));
+  refuse(() => checkMembers(changed));
   // A change that is refused is not told as one.
   const answered = options.dryRun ? null : await change(client, name, changed, options);
   if (!options.json) process.stdout.write(describeDifference(before, changed, after));
@@ -117,7 +117,10 @@ function describeDifference(
   return lines.length === 0 ? "Nothing differs\n" : lines.join("");
 }
 
-/** Members without the password first, so that a webhook is enabled as it is meant to be. */
+/**
+ * Members without the password first, so that a webhook is enabled as it is meant to be; before them
+ * only the guarded ones that they need.
+ */
 async function change(
   client: Client,
   name: string,
@@ -126,32 +129,52 @@ async function change(
 ): Promise<Webhook | null> {
   const guarded = pick(changed, isGuarded);
   const free = pick(changed, (member) => !isGuarded(member));
-  const path = toPath("webhook", name);
-  const patch = () => client.json<Webhook>("PATCH", path, { body: free, has: "name" });
-  if (Object.keys(guarded).length === 0)
-    return Object.keys(free).length === 0 ? null : await patch();
-  const password = await readPassword(QUESTION, options);
-  const put = (at: string) =>
-    client.json<Webhook>("PUT", `${at}/authentication`, {
-      body: { ...guarded, password },
-      has: "name",
-    });
-  if (Object.keys(free).length === 0) return put(path);
-  const patched = await patch().catch((error: unknown) => {
-    // A member can need a guarded one that comes with it.
-    if (error instanceof RefusedFailure && error.status === 422) return null;
-    throw error;
-  });
-  if (patched !== null) return put(toPath("webhook", patched.name)).catch(sayChanged(free));
-  await put(path);
-  return patch().catch(sayChanged(guarded));
+  const password = isEmpty(guarded) ? "" : await readPassword(QUESTION, options);
+  const setting = openSetting(client, name, password);
+  const needed: string[] = await setting.set(free).then(
+    () => [],
+    (error: unknown) => {
+      const members = error instanceof RefusedFailure ? findNeeded(error.fields) : [];
+      if (members.some((member) => member in guarded)) return members;
+      throw error;
+    },
+  );
+  if (needed.length > 0) {
+    await setting.set(pick(guarded, (member) => needed.includes(member)));
+    await setting.set(free);
+  }
+  return setting.set(pick(guarded, (member) => !needed.includes(member)));
 }
 
-/** What was changed before a refusal stays changed. */
-function sayChanged(members: Given): (error: unknown) => never {
-  return (error) => {
-    if (!(error instanceof CommandError)) throw error;
-    const names = Object.keys(members).join(", ");
-    throw new CommandError(`${error.message}. Changed before that: ${names}`, error.exitCode);
+/** Sets members of a webhook one group after the other: what was set before a refusal stays so. */
+function openSetting(
+  client: Client,
+  name: string,
+  password: string,
+): { set(members: Given): Promise<Webhook | null> } {
+  let answered: Webhook | null = null;
+  const done: string[] = [];
+  return {
+    async set(members) {
+      if (isEmpty(members)) return answered;
+      const path = toPath("webhook", answered?.name ?? name);
+      const asked = Object.keys(members).some(isGuarded)
+        ? client.json<Webhook>("PUT", `${path}/authentication`, {
+            body: { ...members, password },
+            has: "name",
+          })
+        : client.json<Webhook>("PATCH", path, { body: members, has: "name" });
+      answered = await asked.catch((error: unknown) => {
+        if (!(error instanceof CommandError) || done.length === 0) throw error;
+        const before = `Changed before that: ${done.join(", ")}`;
+        throw new CommandError(`${error.message}. ${before}`, error.exitCode);
+      });
+      done.push(...Object.keys(members));
+      return answered;
+    },
   };
+}
+
+function isEmpty(members: Given): boolean {
+  return Object.keys(members).length === 0;
 }

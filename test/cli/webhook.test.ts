@@ -194,6 +194,36 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(wrong, /^default_mode: expected "sync" or "async", found "x"\n$/);
   });
 
+  test("set: a refused file changes nothing, and what needs a guarded member comes after it", async () => {
+    await succeed(["create", "shut", "--flow", "echo"]);
+    const state = async () => JSON.parse(await succeed(["show", "shut", "--json"])) as object;
+    const before = await state();
+    const open = { is_enabled: true, key: null };
+    const set = ["set", "shut", "open.json", "--password-stdin"];
+    for (const [wrong, said] of [
+      [{ allowed_adresses: ["10.0.0.0/8"] }, /^allowed_adresses: unknown: did you mean "allowed_/],
+      [{ limits: { rate: { calls: 5, per_sek: 60 } } }, /limits\.rate\.per_sek: unknown/],
+      [{ role: "none of ours" }, /^role: there is no role "none of ours"\n$/],
+      [{ input_check: "refuse" }, /^input_check: /],
+    ] as const) {
+      await session.write("open.json", JSON.stringify({ ...open, ...wrong }));
+      assert.match(await refuse(set, 1, PASSWORD_LINE), said);
+      assert.deepEqual(await state(), before);
+    }
+    const rate = { calls: 5, per_sec: 60, by: "user" };
+    const needing = { is_enabled: true, require_login: true, limits: { rate } };
+    const unset = { ...needing, response_headers: { a: "b", A: "c" } };
+    await session.write("open.json", JSON.stringify(unset));
+    const half = await refuse(set, 1, PASSWORD_LINE);
+    assert.match(half, /is there twice.*Changed before that: require_login\n$/);
+    await session.write("open.json", JSON.stringify(needing));
+    assert.match(await succeed(set, PASSWORD_LINE), /^is_enabled: false -> true$/m);
+    const after = (await state()) as Record<string, unknown>;
+    assert.deepEqual([after["is_enabled"], after["require_login"]], [true, true]);
+    assert.match(JSON.stringify(after["limits"]), /"by":"user"/);
+    await succeed(["delete", "shut"]);
+  });
+
   test("openapi: prints a document to hand over", async () => {
     await succeed(["create", "described", "--flow", "echo"]);
     const document = JSON.parse(await succeed(["openapi", "described"])) as { paths: object };
