@@ -67,8 +67,12 @@ async function setMembers(name: string, file: string, options: SetOptions): Prom
   refuse(() => checkMembers(changed));
   // A change that is refused is not told as one.
   const answered = options.dryRun ? null : await change(client, name, changed, options);
-  if (!options.json) process.stdout.write(describeDifference(before, changed, after));
-  else printJson(options.dryRun ? changed : (answered ?? before));
+  if (options.json) return printJson(options.dryRun ? changed : (answered ?? before));
+  process.stdout.write(describeDifference(before, changed, after));
+  // A key that was given is known.
+  const key = answered?.key;
+  if (key !== undefined && key !== changed["key"])
+    process.stdout.write(`\nkey  ${key}  (shown this once)\n`);
 }
 
 /** What the service would refuse is no difference. */

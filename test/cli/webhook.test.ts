@@ -194,6 +194,21 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(wrong, /^default_mode: expected "sync" or "async", found "x"\n$/);
   });
 
+  test("set: a generated key is shown this once, a given one never", async () => {
+    await succeed(["create", "keyed", "--flow", "echo"]);
+    const set = async (key: unknown, ...options: string[]) => {
+      await session.write("key.json", JSON.stringify({ key, default_mode: "async" }));
+      return succeed(["set", "keyed", "key.json", "--password-stdin", ...options], PASSWORD_LINE);
+    };
+    const shown = await set({ generate: true });
+    assert.match(shown, /^key: changes$/m);
+    assert.match(shown, /^key {2}fhk_[\w-]{43} {2}\(shown this once\)$/m);
+    assert.match((JSON.parse(await set({ generate: true }, "--json")) as { key: string }).key, KEY);
+    assert.doesNotMatch(await set("a-key-of-my-own-1815"), /1815|shown/);
+    assert.doesNotMatch(await set({ generate: true }, "--dry-run"), KEY);
+    await succeed(["delete", "keyed"]);
+  });
+
   test("set: a refused file changes nothing, and what needs a guarded member comes after it", async () => {
     await succeed(["create", "shut", "--flow", "echo"]);
     const state = async () => JSON.parse(await succeed(["show", "shut", "--json"])) as object;
