@@ -1,6 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { readKey } from "../server/access/signature-key.ts";
-import { schemesOf, type SignatureMember } from "../server/access/signature-scheme.ts";
+import {
+  CUSTOM_DEFAULTS,
+  schemesOf,
+  type SignatureMember,
+} from "../server/access/signature-scheme.ts";
 import { signCall } from "../server/access/signature-sign.ts";
 import { now } from "../shared/clock.ts";
 import { createClient, toPath } from "./client.ts";
@@ -42,7 +46,10 @@ export async function readSignedHeaders(
   );
   if (found.signature === null)
     throw new CommandError(`Calls of "${webhook}" need not be signed: leave out --sign`);
-  const [scheme] = schemesOf(found.signature);
+  const { scheme: name, custom } = found.signature;
+  // What a token does not have, the service does not answer.
+  const spelled = custom === null ? null : { ...CUSTOM_DEFAULTS, ...custom };
+  const [scheme] = schemesOf({ scheme: name, custom: spelled });
   const options = secretStdin ? ({ passwordStdin: true } as const) : {};
   const secret = await readPassword(`Secret of "${webhook}": `, options, SECRET);
   const key = readKey("secret", secret, scheme);

@@ -19,6 +19,8 @@ interface Seen {
 }
 
 describe("redirects of a call", { skip: target.skip ?? false }, () => {
+  const TOKEN = { scheme: "gitlab_token", secrets: ["set"], custom: null };
+  let signature: object = TOKEN;
   let status = 307;
   let location = "";
   const seen: { here: Seen[]; there: Seen[] } = { here: [], there: [] };
@@ -31,6 +33,7 @@ describe("redirects of a call", { skip: target.skip ?? false }, () => {
     for (const server of servers) await once(server.listen(0, "127.0.0.1"), "listening");
   });
   beforeEach(() => {
+    signature = TOKEN;
     seen.here = [];
     seen.there = [];
   });
@@ -41,7 +44,6 @@ describe("redirects of a call", { skip: target.skip ?? false }, () => {
   /** The webhook, as a service shows it and as its calls are answered. */
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.url === "/api/latest/webhook/a") {
-      const signature = { scheme: "gitlab_token", secrets: ["set"] };
       const url = "http://flowhook.invalid/api/latest/webhook/a/call";
       response.writeHead(200, { "content-type": "application/json" });
       response.end(JSON.stringify({ signature, url }));
@@ -95,6 +97,15 @@ describe("redirects of a call", { skip: target.skip ?? false }, () => {
     assert.equal(got?.headers["accept"], "text/plain");
     assert.equal(got.headers["content-type"], "application/json");
     assert.doesNotMatch(JSON.stringify(got.headers), /of somebody|of-somebody|of mine|my-own/);
+  });
+
+  test("a token of a custom scheme is sent in its header, behind its prefix", async () => {
+    const custom = { algorithm: "token", header: "x-mine", prefix: "Mine ", separator: null };
+    const rest = { parameter: null, timestamp: null, id_header: null };
+    signature = { scheme: "custom", secrets: ["set"], custom: { ...custom, ...rest } };
+    const finished = await call({ status: 303, to: "/end" }, ...SIGNED);
+    assert.equal(finished.stdout, "arrived", all(finished));
+    assert.equal(seen.here[0]?.headers["x-mine"], `Mine ${SECRET}`);
   });
 
   test("another host gets no body, and no type of one, behind a 303", async () => {
