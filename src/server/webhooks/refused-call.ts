@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { GENERATED } from "../access/api-key.ts";
-import { findBearer, listTokens } from "../access/credentials.ts";
+import { findBearer, listTokens, TOKEN_HEADER } from "../access/credentials.ts";
 import { schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
 import { now } from "../../shared/clock.ts";
 import { SECRET_HEADER } from "../../shared/secret-header.ts";
@@ -60,6 +60,9 @@ const MOST_TEXT = 4096;
 
 const HIDDEN = "…";
 
+/** A scheme can have its signature there; a password of another caller comes there as well. */
+const NEVER_PLAIN = ["authorization", "proxy-authorization", "cookie", TOKEN_HEADER];
+
 function toHeaders(
   { incoming }: Call,
   { plain, secret }: SchemeHeaders,
@@ -69,7 +72,7 @@ function toHeaders(
   let room = MOST_TEXT;
   for (const [name, value] of Object.entries(incoming.headers).slice(0, MOST_HEADERS)) {
     const text = Array.isArray(value) ? value.join(", ") : (value ?? "");
-    const isPlain = plain.includes(name);
+    const isPlain = plain.includes(name) && !NEVER_PLAIN.includes(name);
     const isHidden = secret.includes(name) || (SECRET_HEADER.test(name) && !isPlain);
     const label = cut(redact(name));
     const kept = isHidden ? HIDDEN : cut(redact(text));
