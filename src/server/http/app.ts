@@ -101,6 +101,7 @@ function toCall(
     address: addressOf(incoming).address,
     request_id: requestIdOf(incoming),
     body: null,
+    movedText: null,
     body_bytes: 0,
     bodyHash: null,
     bucket: null,

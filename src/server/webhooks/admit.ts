@@ -90,7 +90,7 @@ async function parse(
 ): Promise<Parsed> {
   const rules = toParseRules(type, maxBodyBytes, webhook);
   if (isParsedAtOnce(bytes, type)) return parsePayload(text, rules);
-  return parseElsewhere(parseLarge, call, { bytes, rules });
+  return parseElsewhere(parseLarge, call, text, { bytes, rules, isKeyed: false });
 }
 
 function refuseEncoding(incoming: IncomingMessage): void {

@@ -209,7 +209,8 @@ async function readEarly(
     const rules = toParseRules("json", deps.maxBodyBytes, webhook);
     if (isParsedAtOnce(bytes, "json")) return { ...body, parsed: parsePayload(text, rules) };
     if (isKnown) return body;
-    const parsed = await parseElsewhere(deps.parseLarge, call, { bytes, rules });
+    const job = { bytes, rules, isKeyed: true };
+    const parsed = await parseElsewhere(deps.parseLarge, call, text, job);
     return { ...body, parsed };
   } catch (error) {
     // Whether it carries the key is not known then.

@@ -30,11 +30,13 @@ export interface Call {
   readonly address: string;
   /** Echoed by the answer, and in the lines of the log. */
   readonly request_id: string;
-  /** Its body, once it was read, until the call is admitted; for the list of refused calls. */
+  /** Its body, once it was read, until its execution begins; for the list of refused calls. */
   body: Buffer | null;
+  /** As text, where its bytes have moved to another thread; for the same. */
+  movedText: string | null;
   /** Bytes that it had: large ones are moved to the thread that parses them. */
   body_bytes: number;
-  /** SHA-256, where calls are compared or a large body cannot be parsed; null: it has not been made. */
+  /** SHA-256, where calls are compared or a large body is refused by its thread; null: not made. */
   bodyHash: string | null;
   /** Of its webhook's rate, once it took a token of it. */
   bucket: Bucket | null;
@@ -108,10 +110,16 @@ export interface Admission extends Caller {
   };
 }
 
-/** The bytes of a body are known until it is admitted; large ones are moved to another thread. */
+/** The bytes of a body are known until its execution begins; large ones are moved to another thread. */
 export function noteBody(call: Call, webhook: WebhookRow, bytes: Buffer): void {
   call.body = bytes;
   call.body_bytes = bytes.length;
   if (webhook.idempotency !== null)
     call.bodyHash = createHash("sha256").update(bytes).digest("hex");
+}
+
+/** What waits holds no body. */
+export function forgetBody(call: Call): void {
+  call.body = null;
+  call.movedText = null;
 }

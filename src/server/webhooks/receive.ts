@@ -11,7 +11,7 @@ import { takeKey } from "./idempotency.ts";
 import { takeSignature } from "./replay-window.ts";
 import { authenticate } from "./authenticate.ts";
 import type { RightSignature } from "../access/signature.ts";
-import type { Admission, Call, SignedCall } from "./call.ts";
+import { forgetBody, type Admission, type Call, type SignedCall } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
 import { placeCookies } from "./cookie-path.ts";
 import { addCors, answerPreflight } from "./cors.ts";
@@ -90,10 +90,11 @@ async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply
   const isDuplicate = claim !== null && "executionId" in claim;
   const isChecked = admission.webhook.input_check === "refuse" && !isDuplicate;
   const checked = isChecked ? await checkInput(deps, admission, claim) : admission;
-  // What waits holds no body.
-  call.body = null;
-  if (isDuplicate) return followDuplicate(deps, admission, mode, claim.executionId);
-  return begin(deps, checked, mode, claim);
+  const following = isDuplicate
+    ? await followDuplicate(deps, admission, mode, claim.executionId)
+    : await begin(deps, checked, mode, claim);
+  forgetBody(call);
+  return following;
 }
 
 /** The signature decides first; where it is a replay, the key is not looked at. */

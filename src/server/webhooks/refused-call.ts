@@ -32,10 +32,11 @@ export function toRefusedCall(call: Call, webhook: WebhookRow, words: RefusalWor
   };
 }
 
-/** null: its bytes have moved to the thread that parsed it. */
-function hashOf({ bodyHash, body_bytes }: Call, body: Buffer): string | null {
+/** null: it was lost with the thread that its bytes had moved to. */
+function hashOf({ bodyHash, body_bytes, movedText }: Call, body: Buffer): string | null {
   if (bodyHash !== null) return bodyHash;
-  return body.length === body_bytes ? createHash("sha256").update(body).digest("hex") : null;
+  const sent = body.length === body_bytes ? body : movedText;
+  return sent === null ? null : createHash("sha256").update(sent).digest("hex");
 }
 
 /**

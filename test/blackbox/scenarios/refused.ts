@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { poll, type Group, type StoryRow } from "../scenario.ts";
+import { executionId, poll, type Group, type StoryRow } from "../scenario.ts";
 import type { Json, Service } from "../service.ts";
 import { call } from "./leg.ts";
 
@@ -196,6 +196,34 @@ const ROWS: StoryRow[] = [
     },
   },
   {
+    name: "the hash of a body is listed wherever its call is refused, also once it was parsed",
+    covers: ["D1.3 list"],
+    async run(service) {
+      const count = { strict: 0, both: 0, busy: 0 };
+      const first = await call(service, "busy", "?async&ms=600000");
+      assert.equal(first.status, 201, first.text);
+      for (const [webhook, key, status, code] of [
+        ["both", "of nobody, in the body", 401, "not_authenticated"],
+        ["both", KEY, 401, "not_authenticated"],
+        ["strict", KEY, 422, "invalid_input"],
+        ["busy", KEY, 429, "webhook_busy"],
+      ] as const)
+        for (const length of [10, 70_000, 2_000_000]) {
+          const body = JSON.stringify({ key, pad: "x".repeat(length), umlaut: "ö" });
+          const headers = { "content-type": "application/json" };
+          const answer = await call(service, webhook, "?async", { method: "POST", body, headers });
+          assert.equal(answer.status, status, answer.text);
+          count[webhook] += 1;
+          const [refused] = await listRefused(service, webhook, count[webhook]);
+          assert.deepEqual(
+            [refused?.["code"], refused?.["body_bytes"], refused?.["body_sha256"]],
+            [code, Buffer.byteLength(body), sha256(body)],
+          );
+        }
+      await service.api("POST", `/execution/${executionId(first)}/cancel`);
+    },
+  },
+  {
     name: "a disabled webhook lists who called it; the limit is 1 to 100",
     covers: ["D1.3 list"],
     async run(service) {
@@ -212,7 +240,7 @@ const ROWS: StoryRow[] = [
 
 export const REFUSED: Group = {
   name: "refused calls",
-  flows: ["echo"],
+  flows: ["echo", "sleep", "strict"],
   secrets: { sender: SECRET, short: SHORT },
   webhooks: {
     signed: { flow: "echo", signature: { scheme: "github", secrets: ["sender"] } },
@@ -227,6 +255,13 @@ export const REFUSED: Group = {
     },
     keyed: { flow: "echo", key: KEY },
     misplaced: { flow: "echo", key: GENERATED },
+    both: {
+      flow: "echo",
+      key: KEY,
+      signature: { scheme: "github", secrets: ["sender"] },
+    },
+    strict: { flow: "strict", input_check: "refuse" },
+    busy: { flow: "sleep", limits: { max_concurrent: 1, when_busy: "refuse" } },
     open: { flow: "echo" },
     login: { flow: "echo", require_login: true },
     off: { flow: "echo", is_enabled: false },
