@@ -216,16 +216,19 @@ for (const right of RIGHT)
       assert.equal(ask(right, { headers: { ...rest, [right.header]: " " } }), "signature_missing");
     });
 
+    const time = right.schemes.find(({ header }) => header === right.header)?.timestamp;
     if (hasTime)
-      test("holds within the tolerance only", () => {
+      test("holds within the tolerance only, in whole units of its time", () => {
         const at = right.at ?? AT;
-        for (const ms of [-300_000, 300_000]) assert.equal(ask(right, { at: at + ms }), "s0");
-        for (const ms of [-300_001, 300_001])
-          assert.equal(ask(right, { at: at + ms }), "timestamp_outside");
-        assert.equal(ask(right, { toleranceMs: 0 }), "s0");
+        const unitMs = time?.unit === "s" ? 1000 : 1;
+        for (const toleranceMs of [0, 300_000]) {
+          for (const ms of [-toleranceMs, toleranceMs + unitMs - 1])
+            assert.equal(ask(right, { at: at + ms, toleranceMs }), "s0", String(ms));
+          for (const ms of [-toleranceMs - 1, toleranceMs + unitMs])
+            assert.equal(ask(right, { at: at + ms, toleranceMs }), "timestamp_outside");
+        }
       });
 
-    const time = right.schemes.find(({ header }) => header === right.header)?.timestamp;
     const header = time?.header;
     if (header !== undefined)
       test("needs its timestamp, in digits", () => {

@@ -120,6 +120,7 @@ function readTimestamp(
   return valuesOf(parts, timestamp.parameter).map(trim)[0] || null;
 }
 
+/** In whole units of the scheme's: a sender's second is not over before ours is. */
 function findTimeError(
   { timestamp }: Scheme,
   text: string | null,
@@ -129,8 +130,9 @@ function findTimeError(
   if (timestamp === null) return null;
   if (text === null) return "timestamp_missing";
   if (!/^\d{1,16}$/.test(text)) return "timestamp_outside";
-  const sent = Number(text) * (timestamp.unit === "s" ? 1000 : 1);
-  return Math.abs(at - sent) > toleranceMs ? "timestamp_outside" : null;
+  const unitMs = timestamp.unit === "s" ? 1000 : 1;
+  const awayMs = Math.abs(Math.floor(at / unitMs) - Number(text)) * unitMs;
+  return awayMs > toleranceMs ? "timestamp_outside" : null;
 }
 
 /** null where none is signed; empty where it is, and is missing. */

@@ -5,9 +5,6 @@ import type { CallDeps } from "./call-deps.ts";
 
 const NEVER = async (): Promise<boolean> => false;
 
-/** A window of no length would end within the call. */
-const LEAST_MS = 1000;
-
 /**
  * Under a scheme that signs a time and an id a signature admits one execution: for twice the
  * tolerance, after which its time is outside. All that fit are kept, so that to leave out one of
@@ -25,7 +22,7 @@ export async function takeSignature(
   );
   return claims.take({
     hashes: [...new Set(hashes)],
-    lifeMs: Math.max(signed.windowMs, LEAST_MS),
+    lifeMs: signed.windowMs,
     fingerprint: null,
     isOver: NEVER,
   });

@@ -51,6 +51,9 @@ export function openSignatures(options: SignaturesOptions): Signatures {
   };
 }
 
+/** Of times in seconds the last one is whole. */
+const UNIT_MS = 1000;
+
 /** Bodies up to this size, in bytes, stop the HTTP loop for some milliseconds at most. */
 const AT_ONCE = 64 * 1024;
 
@@ -68,7 +71,7 @@ async function openPolicy(
     scheme: member.scheme,
     mode: member.mode,
     revision: webhook.signature_revision,
-    windowMs: hasWindow(member) ? rules.toleranceMs * 2 : null,
+    windowMs: hasWindow(member) ? rules.toleranceMs * 2 + UNIT_MS : null,
     secretHeader: algorithm === "token" ? header : null,
     async verify(call, body) {
       const { headers, url = "" } = call.incoming;
