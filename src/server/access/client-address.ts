@@ -80,15 +80,18 @@ function findClient(
 }
 
 /** Some proxies write the port as well. */
-const WITH_PORT = /^(?:\[([\da-f:.]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d{1,5})?$/i;
+const WITH_PORT = /^(?:\[([\da-f:.]+(?:%[\w.~-]+)?)\]|(\d+\.\d+\.\d+\.\d+))(?::\d{1,5})?$/i;
 
-/** An address in its usual form; null where it is none. */
+const ZONE = /%[\w.~-]+$/;
+
+/** An address in its usual form, without a zone, which only its host knows; null where it is none. */
 function readHop(part: string): string | null {
   const [, ipv6, ipv4] = WITH_PORT.exec(part) ?? [];
   const address = ipv6 ?? ipv4 ?? part;
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return address;
-  const isIpv6 = ipaddr.IPv6.isValid(address) && !address.includes("%");
-  return isIpv6 ? ipaddr.process(address).toString() : null;
+  const plain = address.replace(ZONE, "");
+  const isIpv6 = ipaddr.IPv6.isValid(plain) && !plain.includes("%");
+  return isIpv6 ? ipaddr.process(plain).toString() : null;
 }
 
 /** Peers that are told of, by ranges of addresses. */
