@@ -102,8 +102,9 @@ function SignedFields({ custom }: { custom: Custom | null }) {
       <Field
         name="signature.custom.message"
         label="What is signed"
-        hint="Default: {body}. Also {timestamp}, {id}, {method} and {url}."
+        hint="Default: {body}. Also {timestamp}, {id}, {method} and {url}. Line ends are signed as line feeds."
         value={custom?.message ?? "{body}"}
+        rows={2}
       />
       <Field
         name="time"

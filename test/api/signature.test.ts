@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import {
@@ -136,7 +137,11 @@ const REFUSED: readonly (readonly [signature: object, field: string])[] = [
     custom({ timestamp: { parameter: "t" }, message: "{timestamp}{body}" }),
     "signature.custom.timestamp.parameter",
   ],
+  [custom({ message: "{body}\0" }), "signature.custom.message"],
+  [custom({ message: `{body}${"x".repeat(251)}` }), "signature.custom.message"],
   [custom({ prefix: " v1=" }), "signature.custom.prefix"],
+  [custom({ prefix: "v1\n=" }), "signature.custom.prefix"],
+  [custom({ prefix: "größe=" }), "signature.custom.prefix"],
   [custom({ prefix: "v1,", separator: "," }), "signature.custom.prefix"],
   [custom({ prefix: "v1 =", separator: " " }), "signature.custom.prefix"],
   [custom({ algorithm: "token", message: "{body}" }), "signature.custom.message"],
@@ -154,6 +159,25 @@ test("what is unknown, contradictory or cannot be used is refused and named", as
     for (const secret of Object.values(SECRETS)) assert.ok(!text.includes(secret), text);
   }
   assert.equal(await read(), null);
+});
+
+test("a message has any characters, and is signed as UTF-8", async () => {
+  const timestamp = { header: "x-time", unit: "s" };
+  const message = "größe\r\n\t{timestamp}\n{body}🔑";
+  await set(custom({ message, timestamp }));
+  const { custom: found } = (await read()) as { custom: { message: string } };
+  assert.equal(found.message, message);
+  await enable(service, "w", { key: null });
+  const time = String(Math.floor(Date.now() / 1000));
+  const sign = (text: string) =>
+    createHmac("sha256", SECRETS.text).update(Buffer.from(text)).digest("hex");
+  const call = async (signature: string) => {
+    const headers = { "x-time": time, "x-sign": signature };
+    return (await callWebhook(service, "w", "ü", headers)).status;
+  };
+  assert.equal(await call(sign(`größe\r\n\t${time}\n"ü"🔑`)), 201);
+  assert.equal(await call(sign(`größe\n\t${time}\n"ü"🔑`)), 401);
+  await set(null);
 });
 
 test("only the authentication endpoint sets it, for who may use secrets", async () => {

@@ -182,7 +182,7 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
     const secret = dialog.getByRole("group", { name: "Secrets" }).getByLabel("SENDER");
     await secret.waitFor();
     await fill({ Header: "x-signature", "Before the signature": "sha256=" });
-    await fill({ "What is signed": "{timestamp}.{body}" });
+    await fill({ "What is signed": "{timestamp}\n{body}" });
     await choose("Time of the call", "header");
     await fill({ "Header of the time": "x-time", "Your password": ADMIN_PASSWORD });
     const send = dialog.getByRole("button", { name: "Require signatures" });
@@ -202,7 +202,7 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
     const custom = signature["custom"] as Record<string, unknown>;
     assert.equal(signature["scheme"], "custom");
     assert.deepEqual(custom["timestamp"], { header: "x-time", unit: "s" });
-    assert.equal(custom["message"], "{timestamp}.{body}");
+    assert.equal(custom["message"], "{timestamp}\n{body}");
     await page.getByRole("button", { name: "Change the signature" }).click();
     assert.equal(await dialog.getByLabel("Header of the time").inputValue(), "x-time");
     await dialog.getByLabel("Header", { exact: true }).fill("not a header");

@@ -20,6 +20,12 @@ const SHORT = v.pipe(
   v.regex(/^[\x20-\x7e]{0,256}$/, "expected up to 256 visible ASCII characters"),
 );
 
+/** As the sender has it: in some a line feed or a tab stands between the parts. */
+const MESSAGE = v.pipe(
+  v.string("expected a string"),
+  v.regex(/^[^\0]{0,256}$/, "expected up to 256 characters, none of them NUL"),
+);
+
 const UNIT = v.picklist(["s", "ms"], 'expected "s" or "ms"');
 const ENCODING = v.picklist(["hex", "base64"], 'expected "hex" or "base64"');
 const SECRET_ENCODING = v.picklist(["utf8", "hex", "base64"], 'expected "utf8", "hex" or "base64"');
@@ -39,7 +45,7 @@ const CUSTOM = v.strictObject({
   parameter: v.optional(v.nullable(PARAMETER)),
   encoding: v.optional(ENCODING),
   secret_encoding: v.optional(SECRET_ENCODING),
-  message: v.optional(SHORT),
+  message: v.optional(MESSAGE),
   timestamp: v.optional(v.nullable(TIME)),
   id_header: v.optional(v.nullable(HEADER)),
 });
