@@ -130,6 +130,41 @@ test("it says where the idempotency key is sent", async () => {
   await service.want(200, "PATCH", "/webhook/list", { body: { idempotency: null } });
 });
 
+test("it says what is signed, and what has to be sent beside the signature", async () => {
+  const body = { name: "sender", value: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" };
+  await service.want(201, "POST", "/secret", { body });
+  const describe = async (scheme: string, custom: object | null = null, mode = "enforce") => {
+    await change("disabled", { signature: { scheme, secrets: ["sender"], custom, mode } });
+    const document = await documentOf("disabled");
+    assert.deepEqual(await lintDocument(document, OFF), []);
+    const all = document.paths["/webhook/disabled/call"]!["parameters"] as unknown as {
+      name: string;
+      required: boolean;
+    }[];
+    const described = Object.entries(document.components["securitySchemes"]!)
+      .filter(([name]) => name.startsWith("signature-"))
+      .map(([, one]) => (one as { description: string }).description);
+    return [...described, ...all.flatMap((one) => (one.required ? one.name : []))];
+  };
+  const by = (scheme: string) => `, by the scheme "${scheme}"`;
+  assert.deepEqual(await describe("github"), [`A signature of the body${by("github")}`]);
+  assert.deepEqual(await describe("github", null, "observe"), []);
+  assert.deepEqual(await describe("gitlab_token"), [`The secret itself${by("gitlab_token")}`]);
+  const token = { algorithm: "token", header: "authorization", id_header: "x-id" };
+  assert.deepEqual(await describe("custom", token), [`The secret itself${by("custom")}`]);
+  assert.deepEqual(await describe("standard_webhooks"), [
+    `A signature of {id}.{timestamp}.{body}${by("standard_webhooks")}`,
+    "webhook-timestamp",
+    "webhook-id",
+  ]);
+  assert.deepEqual(await describe("slack"), [
+    `A signature of v0:{timestamp}:{body}${by("slack")}`,
+    "x-slack-request-timestamp",
+  ]);
+  assert.deepEqual(await describe("stripe"), [`A signature of {timestamp}.{body}${by("stripe")}`]);
+  await change("disabled", { signature: null });
+});
+
 test("types of a schema that refers to itself lead to it", async () => {
   const types = await makeTypes(await documentOf("list"));
   assert.match(

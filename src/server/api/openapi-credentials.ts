@@ -1,4 +1,4 @@
-import { schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
+import { schemesOf, type Scheme, type SignatureMember } from "../access/signature-scheme.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 
 type Requirement = Readonly<Record<string, readonly string[]>>;
@@ -8,6 +8,8 @@ export interface Credentials {
   /** Any one of these; empty: nothing is required. */
   readonly security: readonly Requirement[];
   readonly schemes: Readonly<Record<string, object>>;
+  /** Headers that a signature needs beside its own. */
+  readonly parameters: readonly Readonly<Record<string, unknown>>[];
 }
 
 const KEY = {
@@ -28,18 +30,45 @@ export function describeCredentials(webhook: WebhookRow): Credentials {
     ...(signature === null ? [] : [signature]),
   ];
   const schemes = Object.assign({}, ...required) as Credentials["schemes"];
-  if (required.length === 0) return { security: [], schemes };
+  const parameters = describeSigned(webhook);
+  if (required.length === 0) return { security: [], schemes, parameters };
   // One of each: all that is required must be there.
   const combine = (combined: readonly Requirement[], one: object): Requirement[] =>
     combined.flatMap((before) => Object.keys(one).map((name) => ({ ...before, [name]: [] })));
-  return { security: required.reduce<readonly Requirement[]>(combine, [{}]), schemes };
+  const security = required.reduce<readonly Requirement[]>(combine, [{}]);
+  return { security, schemes, parameters };
 }
 
-function describeSignature({ signature }: WebhookRow): Record<string, object> | null {
+/** The scheme that calls are held against; null: they are admitted without a signature too. */
+function findEnforced({ signature }: WebhookRow): { name: string; scheme: Scheme } | null {
   if (signature === null) return null;
   const member = JSON.parse(signature) as SignatureMember;
-  if (member.mode !== "enforce") return null;
-  const [{ header }] = schemesOf(member);
-  const description = `A signature of the body, by the scheme "${member.scheme}"`;
+  return member.mode === "enforce" ? { name: member.scheme, scheme: schemesOf(member)[0] } : null;
+}
+
+function describeSignature(webhook: WebhookRow): Record<string, object> | null {
+  const enforced = findEnforced(webhook);
+  if (enforced === null) return null;
+  const { header, algorithm, message } = enforced.scheme;
+  const signed = message === "{body}" ? "the body" : message;
+  const what = algorithm === "token" ? "The secret itself" : `A signature of ${signed}`;
+  const description = `${what}, by the scheme "${enforced.name}"`;
   return { [`signature-${header}`]: { type: "apiKey", in: "header", name: header, description } };
+}
+
+function describeSigned(webhook: WebhookRow): Credentials["parameters"] {
+  const enforced = findEnforced(webhook);
+  if (enforced === null) return [];
+  const { timestamp, id_header, message } = enforced.scheme;
+  const toParameter = (name: string, description: string) => {
+    return { name, in: "header", required: true, description, schema: { type: "string" } };
+  };
+  const unit = timestamp?.unit === "ms" ? "milliseconds" : "seconds";
+  const time = `When the call was signed, in ${unit} since 1970`;
+  return [
+    ...(timestamp?.header === undefined ? [] : [toParameter(timestamp.header, time)]),
+    ...(id_header !== null && message.includes("{id}")
+      ? [toParameter(id_header, "What tells the call from others, as it is signed")]
+      : []),
+  ];
 }

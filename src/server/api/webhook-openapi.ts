@@ -91,7 +91,8 @@ function describePath(parts: Parts, name: string, more: readonly Json[]): Json {
     };
     return [method, operation] as const;
   });
-  const others = [...COMMON_PARAMETERS, ...queryParameters(parts), ...more];
+  const signed = credentials.parameters;
+  const others = [...COMMON_PARAMETERS, ...signed, ...queryParameters(parts), ...more];
   const parameters = [...others, ...keyParameters(webhook, others)];
   const preflight = { operationId: `options_${id}_${name}`, ...PREFLIGHT };
   return {
