@@ -9,6 +9,7 @@ import { toPattern } from "./input.ts";
 import { nameFile } from "./excerpt.ts";
 import { newFlow } from "./flow-new.ts";
 import { runFlow } from "./flow-run.ts";
+import { addSchemaCommand } from "./flow-schema.ts";
 import { printList, toLine, type Column, type ListOptions } from "./table.ts";
 
 /** Enough of a version to tell two apart. */
@@ -69,6 +70,7 @@ export function addFlowCommands(
     .option("--json", "print the whole execution record")
     .option(...url)
     .action(runFlow);
+  addSchemaCommand(flow, url);
   flow
     .command("test")
     .description("Run the tests beside the flows (*.test.ts), and each flow in the sandbox")
