@@ -13,7 +13,6 @@ import { authenticate } from "./authenticate.ts";
 import type { RightSignature } from "../access/signature.ts";
 import { forgetBody, type Admission, type Call, type SignedCall } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
-import { placeCookies } from "./cookie-path.ts";
 import { addCors, answerPreflight } from "./cors.ts";
 import { match, type Passage } from "./match.ts";
 import { matchAgain, matchNow, matchWebhook } from "./match-again.ts";
@@ -56,7 +55,6 @@ function addRate(bucket: Bucket, { status, headers }: Reply): void {
 
 /** What is done to every answer of a webhook that is there. */
 function finish(deps: CallDeps, call: Call, webhook: WebhookRow, reply: Reply): void {
-  if (deps.isSandboxed) placeCookies(reply, call.target, deps.prefix);
   if (webhook.cors !== null) addCors(reply, call, webhook);
   if (webhook.allowed_addresses !== null) deps.reportForwarded(call, webhook);
 }
