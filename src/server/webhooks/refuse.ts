@@ -25,7 +25,7 @@ export function refuse(
   logRefusal(deps, call, refused);
   const reply =
     refused.refused === null
-      ? respondNoLogin(deps, call, path)
+      ? respondNoLogin(deps, call, webhook, path)
       : respondRequestError(refused.refused, path);
   if (webhook !== null) {
     const words = { code, reason, status: reply.status };
@@ -67,11 +67,18 @@ function toWords(deps: CallDeps, call: Call, error: unknown): Words {
 
 const NO_LOGIN = "The login token is missing or wrong";
 
-function respondNoLogin(deps: CallDeps, { incoming, target }: Call, path: string): Reply {
+function respondNoLogin(
+  deps: CallDeps,
+  { incoming, target }: Call,
+  webhook: WebhookRow | null,
+  path: string,
+): Reply {
   const acceptsHtml = incoming.headers.accept?.includes("text/html") === true;
-  return deps.isLoginRedirect && acceptsHtml
-    ? respondLogin(toLogin(deps.prefix, path, target.query))
-    : respondUnauthorized();
+  if (!deps.isLoginRedirect || !acceptsHtml) return respondUnauthorized();
+  // On a webhook without a key the parameter is the flow's; a key does not belong in a Location.
+  const isPlain = webhook !== null && webhook.key_hash === null;
+  const query = isPlain ? target.query : withoutParameters(target.query, [KEY]);
+  return respondLogin(toLogin(deps.prefix, path, query));
 }
 
 function toInternal({ log }: CallDeps, { target }: Call, error: unknown): RequestError {
@@ -79,9 +86,8 @@ function toInternal({ log }: CallDeps, { target }: Call, error: unknown): Reques
   return new RequestError("internal", "The service failed. Its log has the reason");
 }
 
-/** The login screen, and back to the call with its query; a key does not belong in a Location. */
+/** The login screen, and back to the call with its query. */
 function toLogin(prefix: string, path: string, query: string): string {
-  const kept = withoutParameters(query, [KEY]);
-  const next = kept === "" ? path : `${path}?${kept}`;
+  const next = query === "" ? path : `${path}?${query}`;
   return `${prefix}/ui/login?next=${encodeURIComponent(next)}`;
 }

@@ -32,6 +32,25 @@ const STORY_ROWS: StoryRow[] = [
     },
   },
   {
+    name: "the way back over the login screen leaves out a key, and nothing that is none",
+    covers: ["5.1 login screen", "C5 taken out"],
+    async run(service) {
+      const query = "?a=1&key=PROJ-17&b=";
+      const headers = { accept: "text/html" };
+      for (const [name, kept] of [
+        ["private", query],
+        ["both", "?a=1&b="],
+      ] as const) {
+        const answer = await send(service.origin, {
+          target: callTarget(service, name, query),
+          headers,
+        });
+        const { searchParams } = new URL(answer.headers["location"] ?? "", "http://service.test");
+        assert.equal(searchParams.get("next"), callTarget(service, name, kept));
+      }
+    },
+  },
+  {
     name: "a token that was logged out is refused",
     covers: ["5.1 refusal"],
     async run(service) {
