@@ -1,3 +1,4 @@
+import { parseAccept } from "hono/utils/accept";
 import { ERRORS, type ErrorCode } from "../../shared/contract/error.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { toLogText } from "../../shared/log.ts";
@@ -73,8 +74,7 @@ function respondNoLogin(
   webhook: WebhookRow | null,
   path: string,
 ): Reply {
-  const acceptsHtml = incoming.headers.accept?.includes("text/html") === true;
-  if (!deps.isLoginRedirect || !acceptsHtml) return respondUnauthorized();
+  if (!deps.isLoginRedirect || !acceptsHtml(incoming.headers.accept)) return respondUnauthorized();
   // On a webhook without a key the parameter is the flow's; a key does not belong in a Location.
   const isPlain = webhook !== null && webhook.key_hash === null;
   const query = isPlain ? target.query : withoutParameters(target.query, [KEY]);
@@ -84,6 +84,11 @@ function respondNoLogin(
 function toInternal({ log }: CallDeps, { target }: Call, error: unknown): RequestError {
   log.error({ webhook: target.name, err: error }, "Cannot answer a call");
   return new RequestError("internal", "The service failed. Its log has the reason");
+}
+
+/** By its name: whoever takes anything is no browser. */
+function acceptsHtml(accept = ""): boolean {
+  return parseAccept(accept).some(({ type, q }) => type.toLowerCase() === "text/html" && q > 0);
 }
 
 /** The login screen, and back to the call with its query. */

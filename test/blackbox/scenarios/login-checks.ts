@@ -139,6 +139,9 @@ export const REFUSED_ROWS: CallRow[] = [
   refused("a cookie of another name", { cookie: "token=<token>; xservice-token=<token>" }),
   refused("a client that takes anything is not sent to the login screen", { accept: "*/*" }),
   refused("a client that wants JSON", { accept: "application/json" }),
+  ...["*/*, text/html;q=0", "text/html; q=0.0", "text/html5", "x/y;a=text/html"].map((accept) =>
+    refused(`a client that takes no HTML: ${accept}`, { accept }),
+  ),
   {
     name: "both checks, only the key given",
     covers: ["5 both", "C1 login before key"],
@@ -192,15 +195,25 @@ export const REFUSED_ROWS: CallRow[] = [
   },
 ];
 
-export const SCREEN_ROWS: CallRow[] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"].map(
-  (method) => ({
+export const SCREEN_ROWS: CallRow[] = [
+  ...["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"].map((method) => ({
+    ...toScreen(method, "text/html,application/xhtml+xml,*/*;q=0.8"),
     name: `${method} of a browser without a session goes to the login screen`,
+    ...(method === "GET" || method === "HEAD" ? {} : { body: { lost: true } }),
+  })),
+  ...["TEXT/HTML", "application/json, Text/Html ; Q=0.1"].map((accept) => ({
+    ...toScreen("GET", accept),
+    name: `a client that takes HTML goes to the login screen: ${accept}`,
+  })),
+];
+
+function toScreen(method: string, accept: string): Omit<CallRow, "name"> {
+  return {
     covers: ["5.1 login screen", "5.1 payload lost", "C12 no-store"],
     webhook: "private",
     method,
     follow: false,
-    headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" },
-    ...(method === "GET" || method === "HEAD" ? {} : { body: { lost: true } }),
+    headers: { accept },
     expect: LOGIN_SCREEN,
-  }),
-);
+  };
+}
