@@ -37,6 +37,8 @@ export interface Execution {
   readonly pending: Pending;
   status_message: string | null;
   response: string | null;
+  /** What was wrong with the last response, which may have been caught. */
+  fault: { readonly error: unknown } | null;
   /** What it has thrown was the flow's own. */
   hasFailed: boolean;
   /** Whether it has thrown, and its ending is made: what fails from then on changes none. */
@@ -186,17 +188,22 @@ function makeFlow(
     set_status_message: (text: unknown) => {
       execution.status_message = js.toWellFormed(cut(js.String(text)));
     },
-    webhook_response: (given: unknown) => {
-      execution.response = toResponse(given, log);
-    },
-    webhook_html_response: (body: unknown) => {
-      execution.response = toHtmlResponse(body);
-    },
-    webhook_json_response: (body: unknown) => {
-      execution.response = toJsonResponse(body, log);
-    },
+    webhook_response: (given: unknown) => respond(execution, () => toResponse(given, log)),
+    webhook_html_response: (body: unknown) => respond(execution, () => toHtmlResponse(body)),
+    webhook_json_response: (body: unknown) => respond(execution, () => toJsonResponse(body, log)),
     ...makeOperations(execution, client, max_input_bytes),
   });
+}
+
+/** The last counts, also where it is wrong and the flow catches that. */
+function respond(execution: Execution, make: () => string): void {
+  try {
+    execution.response = make();
+    execution.fault = null;
+  } catch (error) {
+    execution.fault = { error };
+    throw error;
+  }
 }
 
 /** @throws one of inputErrors, listing each path of the input and what was expected there. */
@@ -244,8 +251,9 @@ function namesOf(issue: unknown): string[] {
   return names;
 }
 
-/** @throws {Error} where JSON cannot say the value, or it is too long or too deep. */
+/** @throws {Error} where its response is wrong, JSON cannot say the value, or it is too long or too deep. */
 function toEnding(execution: Execution, value: unknown, maxBytes: number): Ended {
+  if (execution.fault !== null) throw execution.fault.error;
   const output_value =
     value === undefined ? "null" : toValueText(value, "flow's result", execution.log);
   checkSize("output", output_value, maxBytes);

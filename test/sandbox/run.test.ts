@@ -62,6 +62,7 @@ function begin(job: Job): Execution {
     pending: { count: 0, waiter: null },
     status_message: null,
     response: null,
+    fault: null,
     hasFailed: false,
     isSettled: false,
     hasEarlier: false,

@@ -7,6 +7,8 @@ interface Step {
   status_message?: string;
   log?: string;
   fail?: string;
+  /** What it throws is caught. */
+  caught?: Step;
 }
 
 interface Answering {
@@ -32,5 +34,6 @@ async function take(flow: Answering, step: Step): Promise<void> {
   if ("webhook_json_response" in step) await flow.webhook_json_response(step.webhook_json_response);
   if (step.status_message !== undefined) await flow.set_status_message(step.status_message);
   if (step.log !== undefined) flow.log.info(step.log);
+  if (step.caught !== undefined) await take(flow, step.caught).catch(() => {});
   if (step.fail !== undefined) throw new Error(step.fail);
 }

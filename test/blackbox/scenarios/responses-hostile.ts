@@ -86,6 +86,28 @@ export const HEADER_ROWS: CallRow[] = [
   ),
 ];
 
+export const CAUGHT_ROWS: CallRow[] = [
+  ...[
+    response(700),
+    response(200, { "x-a": 5 }),
+    response(200, PLAIN, { a: 1 }),
+    { webhook_html_response: 5 },
+  ].map((step) => broken(`caught: ${JSON.stringify(step)}`, ["C11 status"], { caught: step }, /./)),
+  broken("a status that is caught", ["C11 status"], { caught: response(700) }, /from 200 to 599/),
+  answering(
+    "a wrong response that is caught is the last one",
+    ["C11 status", "C11 last counts"],
+    [response(200), { caught: response(700) }],
+    { status: 500, execution: { status: "ENDED_ERROR", status_message: /700/ } },
+  ),
+  answering(
+    "a right response takes the place of a wrong one that is caught",
+    ["C11 last counts"],
+    [{ caught: response(700) }, response(202)],
+    { status: 202, body: { text: "custom body" } },
+  ),
+];
+
 function leftOut(
   name: string,
   covers: CallRow["covers"],

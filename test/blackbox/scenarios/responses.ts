@@ -5,6 +5,7 @@ import { callTarget, endedExecution, executionId, type Group, type StoryRow } fr
 import { answering, PLAIN, response } from "./answering.ts";
 import {
   BIG_ROWS,
+  CAUGHT_ROWS,
   HEADER_ROWS,
   LEFT_OUT_ROWS,
   MORE_ODD_ROWS,
@@ -95,6 +96,7 @@ export const RESPONSES: Group = {
     ...DEFAULT_ROWS,
     ...STATUS_ROWS,
     ...HEADER_ROWS,
+    ...CAUGHT_ROWS,
     ...LEFT_OUT_ROWS,
     ...PAGE_ROWS,
     ...ODD_ROWS,
