@@ -134,7 +134,7 @@ export async function requireVisitor(): Promise<void> {
 }
 
 /** Lists that come whole, and so take no limit. */
-const WHOLE: readonly string[] = ["flow", "bundle", "token"];
+const WHOLE: readonly string[] = ["flow", "token"];
 
 /** The items of a short list, for choices: at most 500, which is what one request answers. */
 export async function readAll<Item>(type: string): Promise<readonly Item[]> {

@@ -20,7 +20,7 @@ export function nearestWord(word: string, known: readonly string[]): string | nu
 export function describeUnknown(word: string, known: readonly string[]): string {
   const nearest = nearestWord(word, known);
   const hint = nearest === null ? "" : `: did you mean "${nearest}"?`;
-  return `unknown${hint || "."} Known: ${known.join(", ")}`;
+  return `unknown${hint || "."} Known: ${known.join(", ") || "none"}`;
 }
 
 /** Levenshtein's distance: insertions, deletions and replacements from one text to the other. */

@@ -6,7 +6,13 @@ import { PERMISSIONS } from "../../src/shared/contract/permission.ts";
 import { FIRST_ROLES } from "../../src/server/access/permission.ts";
 import type { Route } from "../../src/server/api/route.ts";
 import { ROUTES } from "../../src/server/api/routes.ts";
-import { itemsOf, openTestService, PASSWORD, type TestService } from "./test-service.ts";
+import {
+  ADMIN_PASSWORD,
+  itemsOf,
+  openTestService,
+  PASSWORD,
+  type TestService,
+} from "./test-service.ts";
 import { openPlace, toSample, type Asker, type Place } from "./samples.ts";
 
 /**
@@ -95,6 +101,24 @@ for (const route of ROUTES) {
   });
 }
 
+for (const route of ROUTES) {
+  test(`${route.method} ${route.path} takes no parameter or member that it does not know`, async () => {
+    const asker = { name: "admin", token: await service.login(), password: ADMIN_PASSWORD };
+    const { path, ...request } = await toSample(service, route, own, asker);
+    const given = { ...request, token: asker.token };
+    const { text } = await service.want(422, route.method, `${path}?unknown_one=1`, given);
+    assert.match(text, /unknown_one: unknown/);
+    if (route.method === "GET" || route.path === "/import") return;
+    const body = { ...(request.body as object | undefined), unknown_one: 1 };
+    const refused = await service.want(422, route.method, path, { ...given, body });
+    assert.match(refused.text, /unknown_one: unknown/);
+    if (route.body !== null) return;
+    const { status } = await service.ask(route.method, path, { ...given, body: {} });
+    const done = SUCCESSES[`${route.method} ${route.path}`] ?? [route.status];
+    assert.ok(done.includes(status), `{}: ${status}`);
+  });
+}
+
 /** A token that may be ended is one of its own. */
 async function tokenOf({ path }: Route, { name, token, password }: Actor): Promise<string | null> {
   return path === "/auth/logout" && token !== null ? service.login(name, password) : token;
@@ -158,6 +182,31 @@ test("lists show what is in one's own projects, page by page without gaps", asyn
   assert.ok(items.length > 0 && items.every((item) => isIn(item, own)));
   const exported = await service.want(200, "GET", "/export", { token });
   assert.ok(exported.text.includes(own.webhook) && !exported.text.includes(foreign.webhook));
+});
+
+test("bundles are listed page by page, in both orders", async () => {
+  for (const name of ["aaa", "zzz"]) {
+    const folder = join(service.directory, "plugins", `of-${name}`);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "bundle.yaml"), `name: ${name}\n`);
+  }
+  await service.want(200, "POST", "/flow/reload");
+  const names = ["aaa", "billing", "zzz"];
+  for (const [order, all] of [
+    ["asc", names],
+    ["desc", names.toReversed()],
+  ] as const) {
+    const found: unknown[] = [];
+    let cursor = "";
+    do {
+      const query = `?limit=1&order=${order}&cursor=${cursor}`;
+      const { json } = await service.want(200, "GET", `/bundle${query}`);
+      assert.equal(itemsOf(json).length, 1);
+      found.push(itemsOf(json)[0]!["name"]);
+      cursor = (json as { next_cursor: string | null }).next_cursor ?? "";
+    } while (cursor !== "");
+    assert.deepEqual(found, all);
+  }
 });
 
 function isIn(item: { [name: string]: unknown }, place: Place): boolean {

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
-import type { GenericSchema } from "valibot";
+import { strictObject, type GenericSchema } from "valibot";
 import { findToken } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
 import { networkOf } from "../access/network.ts";
@@ -91,12 +91,12 @@ async function serve(
     const sender = await identify(api, route, c, address);
     entry.actor(sender);
     if (sender !== null) requirePermission(sender, route.needs);
-    const schema = route.body;
-    if (schema === null && route.path !== "/import") discardBody(c.env.incoming);
+    const schema = bodyOf(route);
+    if (route.method === "GET") discardBody(c.env.incoming);
     const body =
       schema === null ? undefined : await readJson(api, { ...route, schema }, c.env, address);
     entry.given(body);
-    const principal = route.body === null ? sender : await whoStillMay(api, route, sender);
+    const principal = schema === null ? sender : await whoStillMay(api, route, sender);
     const request = toRequest(api, route, c, { principal, address, isSecure, body });
     return await readFor(readingOf(route, principal, c.env.outgoing), () =>
       route.act(api, request as ApiRequest<never, never>),
@@ -140,6 +140,7 @@ function toRequest(
   from: { principal: Principal | null; address: string; isSecure: boolean; body: unknown },
 ): ApiRequest<unknown, unknown> {
   const { address, isSecure } = from;
+  const [query, body] = [queryOf(route), bodyOf(route)];
   const named = c.req.header("host") ?? NO_HOST;
   const host = `${isSecure ? "https" : "http"}://${named}${api.prefix}`;
   return {
@@ -147,8 +148,8 @@ function toRequest(
     principal: from.principal as Principal,
     visitor: from.principal,
     params: c.req.param() as Record<string, string>,
-    query: route.query === null ? undefined : check(route.query, readQuery(c), "The query"),
-    body: route.body === null ? undefined : check(route.body, from.body),
+    query: query === null ? undefined : check(query, readQuery(c), "The query"),
+    body: body === null ? undefined : check(body, from.body),
     address,
     isSecure,
     base_url: api.base_url ?? host,
@@ -159,6 +160,19 @@ function toRequest(
     incoming: c.env.incoming,
     outgoing: c.env.outgoing,
   };
+}
+
+/** What takes no parameter, or no member. */
+const NOTHING = strictObject({});
+
+/** Null: it may have names that are there twice, and its route looks at it. */
+function queryOf({ path, query }: Route): GenericSchema | null {
+  return path === "/export" ? null : (query ?? NOTHING);
+}
+
+/** Null: it is not read, or by its route alone. */
+function bodyOf({ method, path, body }: Route): GenericSchema | null {
+  return method === "GET" || path === "/import" ? null : (body ?? NOTHING);
 }
 
 /** @throws RequestError invalid for a parameter that is there twice: only one would count */

@@ -1,7 +1,9 @@
+import * as v from "valibot";
 import { BUNDLE, type Bundle } from "../../shared/contract/bundle.ts";
 import { listOf } from "../../shared/contract/list.ts";
 import type { Api } from "./api.ts";
 import { missing } from "./missing.ts";
+import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 
 /** A bundle is a folder of PLUGINS_DIR: it is read here, and changed there. */
@@ -20,10 +22,18 @@ export const getBundles = defineRoute({
   path: "/bundle",
   summary: "List the bundles of the plugins folder",
   needs: "bundle.read",
+  query: v.strictObject(PAGE_QUERY),
   answer: listOf(BUNDLE),
-  async act(api) {
-    const items = api.catalog.bundles().map((bundle) => toBundle(api, bundle));
-    return { status: 200, body: { items, next_cursor: null } };
+  async act(api, { query }) {
+    const after = fromCursor(query.cursor);
+    const bundles = api.catalog.bundles().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const isDown = query.order === "desc";
+    if (isDown) bundles.reverse();
+    const left = bundles.filter(
+      ({ name }) => after === undefined || (isDown ? name < after : name > after),
+    );
+    const page = toPage(left, query.limit, ({ name }) => name);
+    return { status: 200, body: toList(page, (bundle) => toBundle(api, bundle)) };
   },
 });
 

@@ -194,16 +194,16 @@ const CHECKS_PASSWORD = /^\/(auth|role|user|token)\b|authentication$/;
 
 /** The statuses of errors that a route can answer; the codes are at each of them. */
 function errorsOf(route: Route): Json {
-  const { needs, path, method, body, query } = route;
+  const { needs, path, method } = route;
   const changes = method !== "GET";
   const statuses = [
-    ...(body === null && path !== "/import" ? [] : [400, 408, 413, 422]),
+    ...(changes ? [400, 408, 413] : []),
     ...(needs === "anyone" && !changes ? [] : [401]),
     ...(changes || needs.includes(".") ? [403] : []),
     ...(path.includes(":") || path === "/export" ? [404] : []),
     ...(changes ? [409, 503] : []),
     ...(changes && (HAS_ETAG.test(path) || path === "/import") ? [412] : []),
-    ...(query === null && path !== "/export" ? [] : [422]),
+    422,
     ...(route.type === "text/event-stream" || readsList(route) ? [429, 503] : []),
     ...(changes && CHECKS_PASSWORD.test(path) ? [429] : []),
     500,
