@@ -85,6 +85,14 @@ export const JSON_ROWS: CallRow[] = [
   },
 ];
 
+/** Texts of so many levels, by how they are written. */
+const NESTED: Readonly<Record<string, (levels: number) => string>> = {
+  "empty lists": (levels) => "[".repeat(levels) + "]".repeat(levels),
+  "lists of a text": (levels) => `${"[".repeat(levels)}a${"]".repeat(levels)}`,
+  objects: (levels) => `${"{a: ".repeat(levels)}1${"}".repeat(levels)}`,
+  "list items": (levels) => `${"- ".repeat(levels)}a\n`,
+};
+
 export const YAML_ROWS: CallRow[] = [
   ...["application/yaml", "application/x-yaml", "text/yaml", "text/yaml; charset=utf-8"].map(
     (type): CallRow => ({
@@ -137,12 +145,20 @@ export const YAML_ROWS: CallRow[] = [
     ...typed("application/yaml", "a: &a [*a]\n"),
     expect: refused(400, /./),
   },
-  {
-    name: "YAML nested 201 levels",
-    covers: ["C3 nesting"],
-    ...typed("application/yaml", "[".repeat(201) + "]".repeat(201)),
-    expect: refused(400, /./),
-  },
+  ...Object.entries(NESTED).flatMap(([kind, nest]): CallRow[] => [
+    {
+      name: `YAML nested 200 levels: ${kind}`,
+      covers: ["C3 nesting"],
+      ...typed("application/yaml", nest(200)),
+      expect: { status: 201 },
+    },
+    ...[201, 202, 300].map((levels) => ({
+      name: `YAML nested ${levels} levels: ${kind}`,
+      covers: ["C3 nesting"] as const,
+      ...typed("application/yaml", nest(levels)),
+      expect: refused(400, /deeper than 200 levels/),
+    })),
+  ]),
   {
     name: "YAML that is no UTF-8",
     covers: ["C3 utf-8"],
