@@ -16,11 +16,22 @@ const { toStringTag } = Symbol;
 const INSPECT = { depth: 4, maxArrayLength: 50, maxStringLength: MAX_TEXT, breakLength: 120 };
 const formatAll = formatWithOptions.bind(undefined, INSPECT);
 const CUT = " … (cut)";
+const MOST_KEPT = MAX_TEXT - js.byteLength(CUT);
+const HALF_PAIR = /[\uD800-\uDBFF]$/;
 
-/** At most MAX_TEXT characters, without half a surrogate pair at the cut. */
+/** At most MAX_TEXT bytes of UTF-8, without half a surrogate pair at the cut. */
 export function cut(text: string): string {
-  if (text.length <= MAX_TEXT) return text;
-  return js.toWellFormed(js.slice(text, 0, MAX_TEXT - CUT.length)) + CUT;
+  // A unit of a string has at most three bytes, so that short ones need no count.
+  if (text.length * 3 <= MAX_TEXT) return text;
+  if (text.length <= MAX_TEXT && js.byteLength(text) <= MAX_TEXT) return text;
+  let kept = js.slice(text, 0, MOST_KEPT);
+  for (;;) {
+    const over = js.byteLength(kept) - MOST_KEPT;
+    if (over <= 0) break;
+    kept = js.slice(kept, 0, -js.floor((over + 2) / 3));
+  }
+  if (js.exec(HALF_PAIR, kept) !== null) kept = js.slice(kept, 0, -1);
+  return js.toWellFormed(kept) + CUT;
 }
 
 /** What `console.log` would print. */

@@ -102,7 +102,7 @@ export interface FlowContext<Input = InputValue> {
   /** Aborted at cancel and at the time limit; CANCEL_GRACE_SEC later the thread is ended. */
   readonly signal: AbortSignal;
   readonly log: FlowLog;
-  /** The status message of the execution, cut at 4096 characters; the last call counts. */
+  /** The status message of the execution, cut at 4 KB; the last call counts. */
   set_status_message(text: string): void;
   /** Answers the synchronous caller with exactly this; of several calls the last counts. */
   webhook_response(response: WebhookResponse): void;

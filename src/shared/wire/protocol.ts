@@ -81,7 +81,7 @@ export interface LogLine {
  */
 export interface Ending {
   readonly status: "ENDED_SUCCESS" | "ENDED_ERROR";
-  /** The status message: set by the flow, or why it failed; at most 4096 characters. */
+  /** The status message: set by the flow, or why it failed; at most 4 KB. */
   readonly status_message: string | null;
   /** JSON text of output_value; null unless the flow returned. */
   readonly output_value: string | null;
@@ -234,7 +234,7 @@ export type OfThread =
       readonly message: string;
     };
 
-/** Longest status message and longest log line, in characters. */
+/** Longest status message and longest log line, in bytes of UTF-8. */
 export const MAX_TEXT = 4096;
 /** Longest name that an operation asks for, in characters: longer ones name nothing. */
 export const MAX_NAME = 1024;

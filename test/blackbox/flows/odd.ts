@@ -25,6 +25,10 @@ const CASES: Record<string, (flow: Odd) => unknown> = {
   throw_string: () => fail("just a text"),
   throw_object: () => fail({ code: 7 }),
   throw_long: () => fail(new Error("m".repeat(10_000))),
+  throw_wide: () => fail(new Error("€".repeat(4000))),
+  throw_pairs: () => fail(new Error(`x${"😀".repeat(2000)}`)),
+  throw_halves: () => fail(new Error(`xx${"\uD83D\uDE00".repeat(10)}${"\uD83D".repeat(4000)}`)),
+  throw_fitting: () => fail(new Error(`${"€".repeat(1365)}x`)),
   throw_hostile: () =>
     fail({
       get message(): string {

@@ -222,13 +222,21 @@ export const ODD_ROWS: CallRow[] = (
 }));
 
 export const MORE_ODD_ROWS: CallRow[] = [
-  {
-    name: "a message of a failure is cut at 4096 characters",
-    covers: ["7 execution 500"],
+  ...(
+    [
+      ["long", /^ENDED_ERROR: m{4086} … \(cut\)$/],
+      ["wide", /^ENDED_ERROR: €{1362} … \(cut\)$/],
+      ["pairs", /^ENDED_ERROR: x(?:😀){1021} … \(cut\)$/u],
+      ["halves", /^ENDED_ERROR: xx(?:😀){10}\uFFFD{1347} … \(cut\)$/u],
+      ["fitting", /^ENDED_ERROR: €{1365}x$/],
+    ] as const
+  ).map(([what, matches]) => ({
+    name: `a message of a failure is cut at 4 KB: ${what}`,
+    covers: ["7 execution 500"] as const,
     webhook: "odd",
-    path: "?case=throw_long",
-    expect: { status: 500, body: { matches: /^ENDED_ERROR: m{4000}.{96}$/ } },
-  },
+    path: `?case=throw_${what}`,
+    expect: { status: 500, body: { matches } },
+  })),
   {
     name: "a function as output cannot be written as JSON",
     covers: ["C11 survives"],
