@@ -20,7 +20,7 @@ import { openRareLine } from "../../shared/rare-line.ts";
 import { refuseTarget } from "./request-target.ts";
 import { boundUnread } from "./unread-answers.ts";
 import { closeSilent } from "./silent.ts";
-import { answerUnparsed } from "./unparsed-request.ts";
+import { answerConnect, answerUnparsed } from "./unparsed-request.ts";
 import { watchCertificate } from "./certificate-watch.ts";
 import { takeUpInTurn } from "./under-way.ts";
 
@@ -56,6 +56,7 @@ export async function listen(
   const server = createSocketServer(config, log);
   const noteRefusal = openRefusalNote(deps);
   answerUnparsed(server, LIMITS, noteRefusal);
+  answerConnect(server, noteRefusal);
   const connections = shareConnections(server, {
     most: mostConnections(mostOpenFiles(process.pid)),
     log,

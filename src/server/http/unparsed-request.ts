@@ -5,6 +5,7 @@ import { newId } from "../../shared/id.ts";
 import { peerOf } from "../access/client-address.ts";
 import { refuseRest, stopped } from "../request/body.ts";
 import { REQUEST_ID, requestIdOf } from "../request/trace.ts";
+import { refuseMethod } from "../webhooks/match.ts";
 import { isLingering } from "./linger.ts";
 import { PROBLEM_HEADERS } from "./request-target.ts";
 import { isHeldBack, watchHalf } from "./under-way.ts";
@@ -14,6 +15,8 @@ interface ParseError extends Error {
   readonly code: string;
   readonly reason?: string;
   readonly rawPacket?: Uint8Array;
+  /** Of those bytes, where it stopped. */
+  readonly bytesParsed?: number;
 }
 
 /** Of the server's limits those that its parser keeps; milliseconds and bytes. */
@@ -43,14 +46,35 @@ export function answerUnparsed(
     if (error.code === TOO_SLOW && isHeldBack(socket, limits.headersTimeout))
       return askAgain(server, error, socket, limits.headersTimeout);
     told.add(socket);
-    const refused = refusalOf(error, limits);
+    const unknown = findUnknownMethod(error);
+    const refused = unknown === null ? refusalOf(error, limits) : refuseMethod(unknown.method);
     const answer = findAnswer(socket);
     if (answer === null) {
       note(peerOf(socket), refused);
-      return writeLast(socket, refused, newId());
+      return writeLast(socket, refused, newId(), unknown?.target);
     }
     if (answer.req.complete) note(peerOf(socket), refused);
     else refuseBody(answer, socket, toBodyRefusal(error, refused));
+    answer.shouldKeepAlive = false;
+    answer.once("finish", () => socket.destroySoon());
+  });
+}
+
+/**
+ * Answers CONNECT, whose connection the runtime closes without a word. That to a request before it is
+ * the last one.
+ */
+export function answerConnect(
+  server: Server,
+  note: (peer: string, refused: RequestError) => void,
+): void {
+  server.on("connect", (incoming, stream) => {
+    const socket = stream as Socket;
+    socket.on("error", () => {}).resume();
+    const refused = refuseMethod("CONNECT");
+    note(peerOf(socket), refused);
+    const answer = findAnswer(socket);
+    if (answer === null) return writeLast(socket, refused, requestIdOf(incoming), incoming.url);
     answer.shouldKeepAlive = false;
     answer.once("finish", () => socket.destroySoon());
   });
@@ -72,8 +96,8 @@ function refuseBody({ req, headersSent }: ServerResponse, socket: Socket, refuse
   else writeLast(socket, refused, requestIdOf(req));
 }
 
-function writeLast(socket: Socket, refused: RequestError, requestId: string): void {
-  if (socket.writable) socket.write(toAnswer(refused, requestId));
+function writeLast(socket: Socket, refused: RequestError, requestId: string, target = "/"): void {
+  if (socket.writable) socket.write(toAnswer(refused, requestId, target));
   socket.destroySoon();
 }
 
@@ -116,6 +140,19 @@ function toBodyRefusal(error: ParseError, refused: RequestError): RequestError {
   return new RequestError("bad_body", `The body cannot be read: ${error.reason ?? error.message}`);
 }
 
+/** The first line of a request, with any word as its method. */
+const FIRST_LINE = /^([!#$%&'*+.^_`|~\w-]{1,64}) (\S+) HTTP\/1\.[01]\r?\n/;
+
+/** The parser knows the methods of standards alone: another is a word that a request may have. */
+function findUnknownMethod(error: ParseError): { method: string; target: string } | null {
+  const { code, rawPacket, bytesParsed = 0 } = error;
+  if (code !== "HPE_INVALID_METHOD" || rawPacket === undefined) return null;
+  const text = Buffer.from(rawPacket).toString("latin1");
+  const start = text.lastIndexOf("\n", bytesParsed) + 1;
+  const [, method, target] = FIRST_LINE.exec(text.slice(start)) ?? [];
+  return method === undefined || target === undefined ? null : { method, target };
+}
+
 /** The first byte of a handshake of TLS, and how HTTP/2 begins. */
 const [HANDSHAKE, PREFACE] = [0x16, "PRI * HTTP/2"];
 
@@ -127,11 +164,13 @@ function describe({ rawPacket = Buffer.alloc(0), reason, message }: ParseError):
   return `What came is no request of HTTP/1.1: ${reason ?? message}`;
 }
 
-function toAnswer(refused: RequestError, requestId: string): string {
+function toAnswer(refused: RequestError, requestId: string, target: string): string {
   const { status } = refused;
-  const problem = JSON.stringify(toProblem(refused, "/"));
+  const [path = "/"] = target.startsWith("/") ? target.split("?", 1) : [];
+  const problem = JSON.stringify(toProblem(refused, path));
   const headers = {
     ...PROBLEM_HEADERS,
+    ...refused.headers,
     [REQUEST_ID]: requestId,
     date: new Date().toUTCString(),
     connection: "close",

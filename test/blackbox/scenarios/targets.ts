@@ -59,7 +59,17 @@ function refuses(
   };
 }
 
-const OTHER_METHODS = ["OPTIONS", "TRACE", "PROPFIND", "LINK", "SEARCH", "QUERY"];
+const OTHER_METHODS = [
+  "OPTIONS",
+  "TRACE",
+  "PROPFIND",
+  "LINK",
+  "SEARCH",
+  "QUERY",
+  "CONNECT",
+  "FOO",
+  "get",
+];
 
 function methodRow(method: string): StoryRow {
   return {
@@ -73,6 +83,7 @@ function methodRow(method: string): StoryRow {
       const allowed = (answer.headers["allow"] ?? "").split(/\s*,\s*/).sort();
       assert.deepEqual(allowed, ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"]);
       assert.equal(answer.headers["cache-control"], "no-store");
+      assertProblem(answer, { title: "Method not allowed", instance: target });
       assert.equal(await countExecutions(service, "a"), before);
     },
   };
