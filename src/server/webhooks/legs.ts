@@ -102,7 +102,8 @@ function isDotSegment(segment: string): boolean {
   return /^(?:\.|%2e){1,2}$/i.test(segment);
 }
 
-/** The same call with `async`, as a hint for people. */
-export function toAsyncHint(target: CallTarget): string {
-  return target.query === "" ? `?${ASYNC}` : `&${ASYNC}`;
+/** How to make the same call with `async`, as a hint for people: of several the first counts. */
+export function toAsyncHint({ query }: CallTarget): string {
+  if (new URLSearchParams(query).has(ASYNC)) return `set ${ASYNC}=1 in the URL`;
+  return `add ${query === "" ? "?" : "&"}${ASYNC} to the URL`;
 }

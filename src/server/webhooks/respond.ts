@@ -146,7 +146,7 @@ export function respondStarted(status: number, executionId: string, location: st
 export function respondSeeOther(executionId: string, location: string, hint: string): Reply {
   const text =
     `Execution ${executionId} has started. Follow the redirect for its result ` +
-    `(curl -L), or add ${hint} to the URL to get its id at once.\n`;
+    `(curl -L), or ${hint} to get its id at once.\n`;
   return respond(303, TEXT_TYPE, text, { location, [EXECUTION_ID]: executionId });
 }
 

@@ -56,6 +56,21 @@ const FIRST_LEG: StoryRow[] = [
       assert.ok(answer.text.length < 500);
     },
   },
+  {
+    name: "the text of the 303 tells how to get the id at once",
+    covers: ["C8 text"],
+    async run(service) {
+      for (const [query, hint] of [
+        ["", "add ?async to the URL"],
+        ["?a=1", "add &async to the URL"],
+        ["?async=0&a=1", "set async=1 in the URL"],
+      ] as const) {
+        const answer = await call(service, "echo", query, { method: "POST" });
+        assert.equal(answer.status, 303);
+        assert.ok(answer.text.includes(`or ${hint} to get its id`), answer.text);
+      }
+    },
+  },
 ];
 
 const WAITING: StoryRow[] = [
