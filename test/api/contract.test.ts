@@ -132,17 +132,18 @@ test("the health, the metrics and the stylesheet are at the root, for anyone", a
 
 test("what is there for GET alone says so to other methods", async () => {
   for (const [path, allow] of [
-    ["/health/ready", "GET"],
-    ["/metrics", "GET"],
-    ["/default-styling.css", "GET"],
-    ["/ui/", "GET"],
-    ["/ui/login", "GET, POST"],
+    ["/health/ready", "GET, HEAD"],
+    ["/metrics", "GET, HEAD"],
+    ["/default-styling.css", "GET, HEAD"],
+    ["/ui/", "GET, HEAD"],
+    ["/ui/login", "GET, HEAD, POST"],
   ] as const) {
+    assert.equal((await fetch(service.url + path, { method: "HEAD" })).status, 200, path);
     const answer = await fetch(service.url + path, { method: "PUT" });
     assert.equal(answer.status, 405, path);
     assert.equal(answer.headers.get("allow"), allow, path);
     const { detail } = (await answer.json()) as { detail: string };
-    assert.equal(detail, `Expected ${allow.replace(", ", " or ")}, found PUT`);
+    assert.equal(detail, `Expected ${allow.replaceAll(", ", " or ")}, found PUT`);
   }
   assert.equal((await fetch(`${service.url}/nothing`, { method: "PUT" })).status, 404);
 });

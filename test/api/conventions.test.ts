@@ -292,7 +292,7 @@ test("bodies: not JSON is 400, too large 413, another method 405, an unknown pat
   assert.equal(list.code, "invalid");
   const other = await service.ask("PUT", "/project");
   assert.equal(other.status, 405);
-  assert.equal(other.headers.get("allow"), "GET, POST");
+  assert.equal(other.headers.get("allow"), "GET, HEAD, POST");
   await service.want(404, "GET", "/nothing");
 });
 

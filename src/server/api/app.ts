@@ -56,7 +56,8 @@ function refuseOtherMethods(app: Hono<Env>): void {
   }
 }
 
-export function refuseMethod(method: string, allow: readonly string[]): RequestError {
+export function refuseMethod(method: string, taken: readonly string[]): RequestError {
+  const allow = taken.flatMap((one) => (one === "GET" ? [one, "HEAD"] : [one]));
   const detail = `Expected ${allow.join(" or ")}, found ${method}`;
   return new RequestError("method_not_allowed", detail, { headers: { allow: allow.join(", ") } });
 }
