@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
@@ -7,7 +8,7 @@ import { runCommand } from "../blackbox/command.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
-import { openTestService, type TestService } from "./test-service.ts";
+import { openTestService, type TestService, type TestServiceOptions } from "./test-service.ts";
 
 /** Two services on one database, and files in the folder of the first alone. */
 
@@ -15,15 +16,32 @@ let server: PostgresServer;
 
 const greet = (word: string) => `export default () => ${JSON.stringify(word)};\n`;
 
-async function openNode(url: string, files: Readonly<Record<string, string>> = {}, name = "node") {
-  const config = { DATABASE_URL: url, DATA_KEY: "0123456789abcdef".repeat(4), NODE_NAME: name };
-  return openTestService({ config, files });
+async function openNode(
+  url: string,
+  files: Readonly<Record<string, string>> = {},
+  name = "node",
+  more: Pick<TestServiceOptions, "config" | "prepare"> = {},
+) {
+  const own = { DATABASE_URL: url, DATA_KEY: "0123456789abcdef".repeat(4), NODE_NAME: name };
+  return openTestService({ ...more, config: { ...own, ...more.config }, files });
 }
 
-async function hold(service: TestService): Promise<string> {
-  const { status, text } = await service.call("w", "", { headers: { prefer: "wait=20" } });
+/** Puts a package into the folder of a node, which no other node has. */
+async function addPackage(directory: string): Promise<void> {
+  const folder = join(directory, "plugins", "node_modules", "lp");
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "package.json"), '{"name":"lp","main":"index.js"}');
+  await writeFile(join(folder, "index.js"), 'module.exports = "of lp";');
+}
+
+const IMPORTING = 'import lp from "lp";\nexport default () => lp;\n';
+
+async function call(service: TestService, webhook: string): Promise<string> {
+  const { status, text } = await service.call(webhook, "", { headers: { prefer: "wait=20" } });
   return `${status} ${text}`;
 }
+
+const hold = (service: TestService) => call(service, "w");
 
 const write = (service: TestService, word: string) =>
   writeFile(join(service.plugins, "hello.ts"), greet(word));
@@ -125,6 +143,49 @@ describe("flows that services share", () => {
     await write(two, "first");
     await differ(false);
     assert.doesNotMatch(await listOnCommandLine(two), /differs/);
+  });
+
+  test("a node that cannot run a flow answers with what another one runs", async () => {
+    const url = await server.createDatabase();
+    const out = join(tmpdir(), "flowhook-for-others");
+    const writing = `import { defineFlow } from "flowhook";
+      export default defineFlow({
+        permissions: { write: [${JSON.stringify(out)}] },
+        run: () => "may write",
+      });`;
+    const files = { "hello.ts": greet("good"), "pk.ts": IMPORTING, "writing.ts": writing };
+    const config = { NODE_LEASE_SEC: 6, ALLOW_WRITE: [out] };
+    await using one = await openNode(url, files, "one", { prepare: addPackage, config });
+    for (const flow of ["hello", "pk", "writing"])
+      await one.createWebhook(flow, flow, { sync_mode: "hold" });
+    await using two = await openNode(url, { "hello.ts": "export default 7;" }, "two");
+    const isBroken = async (flow: string) => {
+      const { status, text } = await two.api("GET", `/flow/${flow}`);
+      return status === 200 && (JSON.parse(text) as ShownFlow).state === "broken";
+    };
+    await until(async () =>
+      (await Promise.all(["hello", "pk", "writing"].map(isBroken))).every(Boolean),
+    );
+    // The nodes count each other once a second.
+    await until(async () => (await call(two, "pk")) === '200 "of lp"');
+
+    for (let round = 0; round < 5; round += 1)
+      assert.deepEqual(
+        await Promise.all(["hello", "pk", "writing"].map((flow) => call(two, flow))),
+        ['200 "good"', '200 "of lp"', '200 "may write"'],
+      );
+    const started = await two.api("POST", "/flow/pk/execution", {});
+    const { id } = JSON.parse(started.text) as { id: string };
+    const ended = await poll("its end", async () => {
+      const { text } = await two.api("GET", `/execution/${id}`);
+      const shown = JSON.parse(text) as { status: string; node: string; flow_version: string };
+      return shown.status === "ENDED_SUCCESS" ? shown : null;
+    });
+    assert.equal(ended.node, "one");
+    assert.match(ended.flow_version, /^[0-9a-f]{16}$/);
+
+    await one.kill();
+    assert.match(await call(two, "pk"), /^500 .*is broken, and no version of it serves/);
   });
 
   test("what its node has left is served by others, and code of others is not", async () => {

@@ -14,6 +14,7 @@ import { ExecutionRun, type RunDeps } from "./execution-run.ts";
 import { requireCarried, toJob, type Input } from "./input.ts";
 import { Elsewhere } from "./elsewhere.ts";
 import { Endings, type EndingsOptions } from "./endings.ts";
+import { ForOthers } from "./for-others.ts";
 import { Handover } from "./handover.ts";
 import { HeldBack } from "./held-back.ts";
 import { Journal } from "./journal.ts";
@@ -79,6 +80,8 @@ export class Executions {
   readonly #runDeps: RunDeps;
   /** null: there are no other nodes. */
   readonly #heldBack: HeldBack | null;
+  /** null: there are no other nodes. */
+  readonly #forOthers: ForOthers | null;
   /** The service stops soon, and takes nothing that others can have. */
   isDraining = false;
 
@@ -126,6 +129,7 @@ export class Executions {
     this.#overflow = new Overflow(node, this.share);
     this.#runDeps = { ...withRemovals, onQueued: () => this.#overflow.queued() };
     this.#heldBack = node === null ? null : new HeldBack({ ...parts, node });
+    this.#forOthers = node === null ? null : new ForOthers({ ...withRemovals, node });
     const handover = new Handover({ ...withRemovals, heldBack: this.#heldBack });
   }
 
@@ -160,8 +164,10 @@ export class Executions {
     const { flow, flowName, input } = request;
     requireCarried(input);
     await this.#journal.requireRoom();
+    const others = this.#forOthers;
+    const version = flow?.spec === null && others ? await others.findVersion(request) : null;
     const host = this.#admit(request);
-    const row = toRow(request, this.#options.store.node?.name ?? null);
+    const row = toRow(request, this.#options.store.node?.name ?? null, version);
     const { allowance } = this.#options;
     const month = request.isConnection ? allowance.take(row.created_at) : null;
     const execution = new ActiveExecution(row, flow, request.trace ?? null);
@@ -179,7 +185,8 @@ export class Executions {
     execution.recordedIn = this.#journal.begin(row, input, more, {
       written: () => {
         execution.isRecorded = true;
-        if (!execution.isElsewhere) this.#kept.keep(execution);
+        if (version !== null) others?.leave(execution);
+        else if (!execution.isElsewhere) this.#kept.keep(execution);
         if (until === "written") resolve(execution);
       },
       ...((until === "synced" || replaced.length > 0) && {
@@ -207,7 +214,8 @@ export class Executions {
         reject(month === null ? error : allowance.giveBack(month, error));
       },
     });
-    this.#enqueue(execution, flow, input, firstTurnOf(replaced));
+    if (version === null) this.#enqueue(execution, flow, input, firstTurnOf(replaced));
+    else this.#active.add(execution);
     return promise;
   }
 

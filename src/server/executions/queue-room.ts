@@ -37,7 +37,14 @@ export class QueueRoom {
   #requirePlace(flow: string): void {
     const queued = this.#scheduler.queued + this.#queues.held;
     if (queued >= this.#maxQueued) throw refuse(describeWaiting(queued, "", ""));
-    const own = this.queuedOf(flow);
+    this.requirePlaceOf(this.queuedOf(flow));
+  }
+
+  /**
+   * @param own how many of its flow wait
+   * @throws RequestError queue_full
+   */
+  requirePlaceOf(own: number): void {
     if (own >= Math.max(1, Math.floor(this.#maxQueued / 2)))
       throw refuse(describeWaiting(own, " of this flow", ", half of the queue"));
   }

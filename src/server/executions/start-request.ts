@@ -40,8 +40,17 @@ export interface StartRequest {
 /** How to run a flow; without a spec no version of it ever loaded. */
 export type RunnableFlow = Pick<Flow, "spec" | "timeoutMs"> & Partial<Pick<Flow, "error">>;
 
-/** The record of an execution that is made now. @param node its name; null: there are none */
-export function toRow(request: StartRequest, node: string | null): ExecutionRow {
+/**
+ * The record of an execution that is made now.
+ *
+ * @param node its name; null: there are none
+ * @param version that another node is to run; null: what runs here
+ */
+export function toRow(
+  request: StartRequest,
+  node: string | null,
+  version: string | null,
+): ExecutionRow {
   return {
     id: newExecutionId(),
     status: "PENDING",
@@ -49,7 +58,7 @@ export function toRow(request: StartRequest, node: string | null): ExecutionRow 
     webhook_id: request.webhook?.id ?? null,
     webhook: request.webhook?.name ?? null,
     flow: request.flowName,
-    flow_version: request.flow?.spec?.version ?? null,
+    flow_version: version ?? request.flow?.spec?.version ?? null,
     is_productive: request.is_productive ? 1 : 0,
     is_async: request.is_async ? 1 : 0,
     project_id: request.project_id,

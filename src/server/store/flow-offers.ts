@@ -62,6 +62,33 @@ export function listOffers(store: Store): Promise<OfferRow[]> {
     .execute();
 }
 
+/**
+ * The newest version of a flow that another node which lives has in its folder, and how many of its
+ * executions wait for whichever node takes them.
+ *
+ * @param node that asks
+ */
+export function findOffered(
+  store: Store,
+  flow: string,
+  node: string,
+): Promise<{ version: string; waiting: number } | undefined> {
+  return store.rows
+    .selectFrom("node_flow as offer")
+    .innerJoin("node", "node.id", "offer.node_id")
+    .where("offer.flow", "=", flow)
+    .where("node.id", "<>", node)
+    .where("node.lease_until", ">", NOW)
+    .orderBy("taken_at", "desc")
+    .limit(1)
+    .select("offer.version")
+    .select(
+      sql<number>`(select count(*) from execution where flow = ${flow} and status = 'PENDING'
+        and ended_at is null and node_id is null)`.as("waiting"),
+    )
+    .executeTakeFirst();
+}
+
 /** A flow of which nodes have different versions in their folders. */
 export interface DifferingFlow {
   readonly flow: string;

@@ -49,6 +49,19 @@ export function listWaitingOf(store: Store, node: string): Promise<ExecutionRow[
     .execute();
 }
 
+/** One that waits on a node is for whichever takes it, as what a lost one has left. */
+export function releaseWaiting(store: Store, id: string, node: string): Statement {
+  const query = store.rows
+    .updateTable("execution")
+    .set(sql.ref("node_id"), null)
+    .where("key", "=", requireKey(id))
+    .where("id", "=", id)
+    .where("status", "=", "PENDING")
+    .where("ended_at", "is", null)
+    .where(sql.ref("node_id"), "=", node);
+  return toStatement(query);
+}
+
 /** Why what was in a thread when the service stopped has ended. */
 export const INTERRUPTED = "interrupted by a restart";
 
