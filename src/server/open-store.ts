@@ -27,6 +27,8 @@ export interface StoreOptions {
   readonly onLost?: (error: Error | null) => void;
   /** Of PostgreSQL. @param reason why it cannot be reached from now on, each once; null: it can again */
   readonly onAway?: (reason: string | null) => void;
+  /** Of PostgreSQL, which is reached. @param reason why nothing can be recorded; null: it can again */
+  readonly onUnrecorded?: (reason: string | null) => void;
   /** Of PostgreSQL: of what this service has left running, at its last start or its stop. */
   readonly reportInterrupted?: ReportInterrupted;
   /** Aborted once nobody wants it any more, while it is waited for or brought up to date. */

@@ -36,6 +36,10 @@ export function logStore(log: Log): StoreOptions {
       reason === null
         ? log.info("The database is reached again")
         : log.error(`The database cannot be reached: ${reason}`),
+    onUnrecorded: (reason) =>
+      reason === null
+        ? log.info("Calls are recorded again")
+        : log.error(`No call can be recorded, so calls get 503, and it is not ready: ${reason}`),
     onDamage: (error, isLost) => {
       if (!isLost)
         return log.error({ err: error }, "Something failed at the ledger, which goes on");

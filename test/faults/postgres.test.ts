@@ -315,6 +315,44 @@ describe("store in PostgreSQL", () => {
     }
   });
 
+  test("a service is not ready while the database takes no execution", async () => {
+    await using service = await openRecording();
+    const isReady = async () => (await fetch(`${urlOf(service)}/health/ready`)).status === 200;
+    const call = async () => (await service.call("recording", "?async")).status;
+    const client = new pg.Client(url);
+    await client.connect();
+    try {
+      await client.query("begin; lock table execution_input");
+      assert.equal(await call(), 503);
+      assert.equal(await isReady(), false, "after one that was tried for as long as any is");
+      assert.match(service.logs(), /No call can be recorded, .*timeout/);
+      await client.query("commit");
+      // Nobody has called meanwhile.
+      await poll("readiness by itself", async () => (await isReady()) || null);
+      assert.equal(await call(), 201);
+      await poll(
+        "the word of it",
+        async () => /Calls are recorded again/.test(service.logs()) || null,
+      );
+
+      // As a table whose disk is full: each is refused at once.
+      await client.query("alter table execution_input add constraint none check (false) not valid");
+      const begun = performance.now();
+      assert.notEqual(await call(), 201);
+      assert.equal(await isReady(), true, "one alone says nothing of those that follow");
+      await poll("readiness 503", async () => {
+        assert.notEqual(await call(), 201);
+        return (await isReady()) ? null : true;
+      });
+      assert.ok(performance.now() - begun > 2000);
+      await client.query("alter table execution_input drop constraint none");
+      assert.equal(await call(), 201);
+      assert.equal(await isReady(), true);
+    } finally {
+      await client.end();
+    }
+  });
+
   test("what is done is answered as done, though the audit cannot be written", async () => {
     const database = await server.createDatabase();
     await using service = await openTestService({

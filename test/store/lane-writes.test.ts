@@ -102,6 +102,7 @@ function openLedger(failed: (error: Error) => void = assert.fail) {
       return write.promise;
     },
     hurry() {},
+    onUnrecorded: (reason) => assert.fail(String(reason)),
     onDamage: (error) => assert.fail(error),
     isLimited: false,
   });

@@ -2,6 +2,7 @@ import type { Ledger, RecordEvents } from "../ledger.ts";
 import { lengthOf, type LedgerEntry, type LedgerRecord } from "../ledger-record.ts";
 import { newUnavailable } from "../store-error.ts";
 import { PATIENCE_MS } from "./patience.ts";
+import { BeginFailures } from "./begin-failures.ts";
 import { LaneQueue, type Waiting } from "./lane-queue.ts";
 import type { Lane, Written } from "./thread-protocol.ts";
 
@@ -10,6 +11,8 @@ export interface LedgerOptions {
   record(lane: Lane, records: readonly LedgerEntry[]): Promise<Written>;
   /** Lines of logs are tried no longer than the rest from now on. */
   hurry(): void;
+  /** @param reason why no executions can be recorded from now on, once; null: they can again */
+  onUnrecorded(reason: string | null): void;
   /** Something that was told of a record failed. */
   onDamage(error: Error): void;
   /** Whether executions begin one node after the other. */
@@ -31,6 +34,7 @@ const MOST_LINES_LENGTH = 16 * 1024 * 1024;
 export class PostgresLedger implements Ledger {
   readonly #options: LedgerOptions;
   readonly #lanes: Readonly<Record<Lane, LaneQueue>>;
+  readonly #failures: BeginFailures;
   /** Executions whose beginning is not written yet. */
   readonly #beginning = new Set<string>();
   /** Executions with lines of their log that are not written yet, and endings that wait for those. */
@@ -47,11 +51,15 @@ export class PostgresLedger implements Ledger {
 
   constructor(options: LedgerOptions) {
     this.#options = options;
+    const failures = new BeginFailures((reason) => options.onUnrecorded(reason));
+    this.#failures = failures;
     const open = (lane: Lane): LaneQueue =>
       new LaneQueue({
         write: async (records) => {
           this.#records += records.length;
+          const triedAt = performance.now();
           const written = await options.record(lane, records);
+          failures.learn(records, written.errors, triedAt);
           this.#batches += written.batches;
           return written;
         },
@@ -70,9 +78,9 @@ export class PostgresLedger implements Ledger {
     return this.#length < MOST_LENGTH;
   }
 
-  /** That the server is away, or takes no lease, is told elsewhere. */
+  /** That the server is away, or takes no lease, is told elsewhere too. */
   get isWritable(): boolean {
-    return true;
+    return !this.#failures.isFailing;
   }
 
   get backlog(): { readonly rows: number; readonly ratio: number } {

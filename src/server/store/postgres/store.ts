@@ -43,6 +43,8 @@ export interface PostgresOptions {
   readonly onDamage?: (error: Error, isLost: boolean) => void;
   /** @param reason why it cannot be reached from now on, each once; null: it can again */
   readonly onAway?: (reason: string | null) => void;
+  /** @param reason why no executions can be recorded from now on, once; null: they can again */
+  readonly onUnrecorded?: (reason: string | null) => void;
   /** Aborted once nobody wants it any more, while it is waited for. */
   readonly stopping?: AbortSignal;
   /** Takes a line of what a start that takes long is doing. */
@@ -76,12 +78,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const ledger = new PostgresLedger({
     record: (lane, records) => client.record(lane, records),
     hurry: () => client.hurry(),
+    onUnrecorded: (reason) => options.onUnrecorded?.(reason),
     onDamage: (error) => onDamage(error, false),
     isLimited: allowance !== null,
   });
   // What it has written is its own until then.
-  const leave = (): Promise<void> => client.leave().then(reportInterrupted, () => {});
-  if (!isBeside) opened.defer(leave);
+  if (!isBeside) opened.defer(() => client.leave().then(reportInterrupted, () => {}));
   if (!isBeside) opened.defer(() => ledger.close());
   const settled = (): Promise<boolean> => ledger.settled();
   const { rows, lists } = openTables(client, settled);
