@@ -43,7 +43,11 @@ export async function backup(target: string, options: { config?: string }): Prom
 export async function restore(path: string, options: { config?: string }): Promise<void> {
   const loaded = readConfiguration(options);
   const { config } = loaded;
-  const database = requireFile(config, "pg_restore --clean --if-exists");
+  const database = requireFile(
+    config,
+    "pg_restore --clean --if-exists",
+    ", with every service on it stopped",
+  );
   const source = resolve(path);
   if (!existsSync(source)) throw new CommandError(`There is no file "${path}"`);
   if (statSync(source).isDirectory())
@@ -63,12 +67,12 @@ export async function restore(path: string, options: { config?: string }): Promi
 }
 
 /** @throws CommandError where the store is PostgreSQL, naming the program that does the same there */
-function requireFile(config: Config, program: string): string {
+function requireFile(config: Config, program: string, condition = ""): string {
   const path = databaseFile(config);
   if (path !== null) return path;
   throw new CommandError(
     `The store is PostgreSQL (${showDatabase(config)}), which has programs of its own for this: ` +
-      `${program} --dbname URL, with the version of the server. Keep ` +
+      `${program} --dbname URL, with the version of the server${condition}. Keep ` +
       `${placeOfKey(config)} in another place as well`,
   );
 }

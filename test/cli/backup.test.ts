@@ -151,6 +151,16 @@ describe("backup and restore", { skip: target.skip ?? false }, () => {
     await service.assertAlive();
   });
 
+  test("what restores PostgreSQL is named, with what has to be stopped before", async () => {
+    const env = { FLOWHOOK_DATABASE_URL: "postgres://127.0.0.1/flowhook" };
+    const { code, stderr } = await runCommand(target, ["restore", "any.dump"], {
+      cwd: service.directory,
+      env,
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, /pg_restore --clean .*with every service on it stopped/);
+  });
+
   test("a restore brings back what the backup had; the replaced database is kept", async () => {
     await service.createWebhook("later", "echo");
     const token = service.token();

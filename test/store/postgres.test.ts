@@ -406,6 +406,43 @@ test("postgres: the types of rows in the database have the columns that are sent
   assert.deepEqual(found, Object.fromEntries(sent));
 });
 
+test("postgres: a service writes on, though a dump was restored meanwhile", async () => {
+  const url = await urlOf("restored.db");
+  await using store = await openStoreOf("postgres", "restored.db");
+  await append(store, begin(newRow(newExecutionId(), PENDING)));
+  const client = new pg.Client(url);
+  await client.connect();
+  const { rows } = await client.query<{ name: string; columns: string }>(
+    `select typname as name, string_agg(attname || ' ' || format_type(atttypid, null), ', '
+        order by attnum) as columns
+      from pg_type join pg_attribute on attrelid = typrelid
+      where typtype = 'c' and typname like '%\\_row' group by typname`,
+  );
+  assert.ok(rows.length >= 5);
+  const drop = async () => {
+    for (const { name } of rows) await client.query(`drop type ${name}`);
+  };
+  const create = async () => {
+    for (const { name, columns } of rows) await client.query(`create type ${name} as (${columns})`);
+  };
+  const write = async () => {
+    const row = newRow(newExecutionId(), PENDING);
+    await append(store, begin(row));
+    assert.equal((await findExecution(store, row.id))?.status, "PENDING");
+  };
+  try {
+    await drop();
+    await create();
+    await write();
+    await drop();
+    const written = write();
+    await create();
+    await written;
+  } finally {
+    await client.end();
+  }
+});
+
 test("postgres: a value that is not of its column's type is refused before it is sent", () => {
   for (const row of [{ number: 1.5 }, { number: "1" }, { label: 1 }, { content: "a" }])
     assert.throws(

@@ -45,8 +45,8 @@ async function oidsOf(client: Client): Promise<ReadonlyMap<string, number>> {
 /** @throws {Error} where somebody has taken it away */
 function oidOf(oids: ReadonlyMap<string, number>, { name }: RowType): number {
   const oid = oids.get(name);
-  if (oid === undefined) throw new Error(`The database has no type "${name}"`);
-  return oid;
+  if (oid !== undefined) return oid;
+  throw Object.assign(new Error(`The database has no type "${name}"`), { code: "42704" });
 }
 
 /** @param at which parameter the list is */

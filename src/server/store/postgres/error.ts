@@ -11,6 +11,8 @@ const KINDS: readonly (readonly [RegExp, StoreErrorKind])[] = [
   [/^(08...|53...|57P..|57014|25006|25P0[34]|40001|40P01|55P03)$/, "unavailable"],
   // What an administrator of the server has taken away, and can give back.
   [DENIED, "unavailable"],
+  // A type, as while a dump is restored: the next connection finds it again.
+  [/^42704$/, "unavailable"],
   [/^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|ENOTFOUND|EAI_AGAIN|ENOENT)$/, "unavailable"],
 ];
 
@@ -30,7 +32,11 @@ export function toUnitError(error: unknown): UnitError {
 const ENDED =
   /connection terminated|client has encountered a connection error|not queryable|timeout/i;
 
+/** Of a statement of this connection that has a type which was dropped, and may be there again. */
+const TYPE_GONE = /^cache lookup failed for type/;
+
 function kindOf(code: unknown, message: string): StoreErrorKind {
+  if (code === "XX000" && TYPE_GONE.test(message)) return "unavailable";
   if (typeof code !== "string") return ENDED.test(message) ? "unavailable" : "other";
   return KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "other";
 }
