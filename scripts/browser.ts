@@ -6,8 +6,8 @@ import { ROOT } from "./targets.ts";
 const PAGES = "src/browser/pages";
 
 /**
- * The browser modules of the user interface: one entry for each page (`webhooks.js`), and the
- * chunks that pages share.
+ * The browser modules of the user interface: one for each page (`webhooks.js`), which needs no other:
+ * while a new version is rolled out, the next request may be another node's, which has other files.
  */
 export async function bundleBrowser(): Promise<Map<string, Uint8Array>> {
   const entries = readdirSync(join(ROOT, PAGES));
@@ -17,7 +17,6 @@ export async function bundleBrowser(): Promise<Map<string, Uint8Array>> {
     outdir: "/",
     bundle: true,
     write: false,
-    splitting: true,
     minify: true,
     format: "esm",
     platform: "browser",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { bundleBrowser } from "../../scripts/browser.ts";
 
@@ -10,5 +11,14 @@ test("pages carry types of the contract, and no schema of it", async () => {
   assert.deepEqual(
     texts.filter(([, text]) => text.includes("valibot")).map(([name]) => name),
     [],
+  );
+});
+
+test("no page needs a module beside its own", async () => {
+  const files = await bundleBrowser();
+  const pages = readdirSync(new URL("../../src/browser/pages", import.meta.url));
+  assert.deepEqual(
+    [...files.keys()].toSorted(),
+    pages.map((name) => name.replace(/\.tsx?$/, ".js")).toSorted(),
   );
 });
