@@ -14,6 +14,11 @@ const ECHO = `
   export default defineFlow({ run: (flow) => ({ id: flow.execution.id }) });
 `;
 
+const SLEEP = `
+  import { defineFlow } from "flowhook";
+  export default defineFlow({ run: () => new Promise((resolve) => setTimeout(resolve, 600_000)) });
+`;
+
 const DATA_KEY = "0123456789abcdef".repeat(4);
 
 let server: PostgresServer;
@@ -27,7 +32,7 @@ async function openPair(stack: AsyncDisposableStack, config: object = {}): Promi
     stack.use(
       await openTestService({
         config: { DATABASE_URL, DATA_KEY, ...config },
-        files: { "echo.ts": ECHO },
+        files: { "echo.ts": ECHO, "sleep.ts": SLEEP },
         start: false,
       }),
     );
@@ -50,6 +55,25 @@ async function query<Row extends object>(service: TestService, sql: string): Pro
   } finally {
     await client.end();
   }
+}
+
+/** What a service tells of executions, from now on. */
+async function listen(stack: AsyncDisposableStack, { api, origin }: TestService) {
+  const given = { user_name: "admin", password: ADMIN_PASSWORD };
+  const { token } = JSON.parse((await api("POST", "/auth/login", given)).text) as { token: string };
+  const listening = new AbortController();
+  const url = `http://${origin.host}:${origin.port}/api/latest/execution/events`;
+  const headers = { "x-service-token": token };
+  const answer = await fetch(url, { headers, signal: listening.signal });
+  let told = "";
+  const reading = (async () => {
+    for await (const text of answer.body!.pipeThrough(new TextDecoderStream())) told += text;
+  })().catch(() => {});
+  stack.defer(async () => {
+    listening.abort();
+    await reading;
+  });
+  return () => told;
 }
 
 function statusOf(service: TestService, path: string, headers: Record<string, string> = {}) {
@@ -155,6 +179,31 @@ describe("several services on one database", () => {
     assert.equal(await statusOf(one, "?async"), 402);
     await one.api("POST", "/workspace/activity");
     for (const service of [other, one]) assert.equal(await statusOf(service, "?async"), 201);
+  });
+
+  test("what a busy service does is told at the other, also of what began before", async () => {
+    await using stack = new AsyncDisposableStack();
+    const [one, other] = await openPair(stack);
+    for (const flow of ["echo", "sleep"]) await one.createWebhook(flow, flow);
+    const start = async (webhook: string) => {
+      const { headers } = await one.call(webhook, "?async");
+      return headers["flowhook-execution-id"] ?? "";
+    };
+    const startMany = () => Promise.all(Array.from({ length: 300 }, () => start("echo")));
+    const sleeping = await start("sleep");
+    await startMany();
+    const told = await listen(stack, other);
+    // One after the other: in what is read at once a first look is done.
+    await other.api("GET", "/execution?limit=1");
+    const begun = await startMany();
+    const missed = () => begun.filter((id) => !told().includes(id)).length;
+    await poll("each that began", async () => (missed() === 0 ? true : null), 10_000).catch(
+      () => {},
+    );
+    assert.equal(missed(), 0, "missed of 300");
+    assert.equal((await one.api("POST", `/execution/${sleeping}/cancel`)).status, 200);
+    const isCancelled = () => new RegExp(`"${sleeping}".*ENDED_CANCELLED`).test(told());
+    await poll("the end of one that began before", async () => isCancelled() || null, 20_000);
   });
 
   test("an allowance is exact over both, and both tell what is used", async () => {

@@ -1,11 +1,17 @@
 import { setImmediate } from "node:timers/promises";
+import { now } from "../../shared/clock.ts";
 import { isEnded } from "../../shared/contract/status.ts";
 import type { Logins, Principal } from "../access/login.ts";
 import { allowedProjects } from "../access/permission.ts";
 import type { Changes } from "../executions/changes.ts";
 import { toSummary } from "../executions/record.ts";
 import type { Store } from "../store/store.ts";
-import { findExecutions, findSettled, newestStatuses } from "../store/executions.ts";
+import {
+  findExecutions,
+  findSettled,
+  newestStatuses,
+  unendedStatuses,
+} from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import { renewOrClose, toEvent, type EventStream } from "./event-streams.ts";
 
@@ -18,11 +24,13 @@ export interface ExecutionFeed {
 /** Changes are gathered for so long: of several of one execution the last is told. */
 const GATHER_MS = 100;
 
+/** What other nodes do is looked for so often, in milliseconds. */
+const OTHERS_MS = 1000;
 /**
- * What other nodes do is looked for so often, in milliseconds, among so many executions: the newest,
- * and those that were seen among them and had not ended.
+ * It is looked for among so many executions: the newest of the last seconds, which may be recorded
+ * that late, in milliseconds; those that have not ended; and those of which that was seen.
  */
-const [OTHERS_MS, NEWEST, MOST_LEFT] = [1000, 100, 500];
+const [NEWEST, NEWEST_MS, MOST_UNENDED, MOST_LEFT] = [1000, 6000, 1000, 1000];
 
 /** Executions that are read and sent before others have their turn in the loop. */
 const SLICE = 100;
@@ -41,20 +49,7 @@ export function openExecutionFeed(deps: {
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let unsubscribe = (): void => {};
-  let others: NodeJS.Timeout | undefined;
-  let statuses: ReadonlyMap<string, string> | null = null;
-
-  async function gatherOthers(): Promise<void> {
-    const known = statuses;
-    statuses = await readStatuses(deps.store, known ?? new Map());
-    if (known === null) return;
-    for (const [id, status] of statuses) if (known.get(id) !== status) gather(id);
-  }
-
-  function watchOthers(): void {
-    statuses = null;
-    others = setInterval(() => void gatherOthers().catch(() => {}), OTHERS_MS);
-  }
+  const others = new OtherNodes(deps.store, gather);
 
   function gather(id: string): void {
     changed.add(id);
@@ -84,7 +79,7 @@ export function openExecutionFeed(deps: {
   return {
     subscribe(stream) {
       if (streams.size === 0) {
-        if (deps.store.node !== null) watchOthers();
+        if (deps.store.node !== null) others.watch();
         unsubscribe = deps.changes.subscribe((id, change) => {
           if (change === "status") gather(id);
         });
@@ -93,11 +88,44 @@ export function openExecutionFeed(deps: {
       return () => {
         streams.delete(stream);
         if (streams.size > 0) return;
-        clearInterval(others);
+        others.leave();
         unsubscribe();
       };
     },
   };
+}
+
+/** What other nodes do, of which nothing tells here. */
+class OtherNodes {
+  readonly #store: Store;
+  readonly #gather: (id: string) => void;
+  #timer: NodeJS.Timeout | undefined;
+  /** As they were read last; null: they were not yet. */
+  #statuses: ReadonlyMap<string, string> | null = null;
+
+  /** @param gather takes one whose status has changed */
+  constructor(store: Store, gather: (id: string) => void) {
+    this.#store = store;
+    this.#gather = gather;
+  }
+
+  watch(): void {
+    this.#statuses = null;
+    const read = (): void => void this.#read().catch(() => {});
+    this.#timer = setInterval(read, OTHERS_MS);
+    read();
+  }
+
+  leave(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #read(): Promise<void> {
+    const known = this.#statuses;
+    this.#statuses = await readStatuses(this.#store, known ?? new Map());
+    if (known === null) return;
+    for (const [id, status] of this.#statuses) if (known.get(id) !== status) this.#gather(id);
+  }
 }
 
 /** @param known as it was read before */
@@ -105,7 +133,9 @@ async function readStatuses(
   store: Store,
   known: ReadonlyMap<string, string>,
 ): Promise<ReadonlyMap<string, string>> {
-  const found = await newestStatuses(store, NEWEST);
+  const found = await unendedStatuses(store, MOST_UNENDED);
+  for (const [id, status] of await newestStatuses(store, now() - NEWEST_MS, NEWEST))
+    found.set(id, status);
   const left = [...known].filter(([id, status]) => !isEnded(status) && !found.has(id));
   const ids = left.slice(0, MOST_LEFT).map(([id]) => id);
   const rows = ids.length === 0 ? [] : await findExecutions(store, ids);

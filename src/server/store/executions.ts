@@ -1,3 +1,4 @@
+import { firstKeyOf } from "../../shared/id.ts";
 import { UNENDED, type EndedStatus } from "../../shared/contract/status.ts";
 import type { Selectable } from "kysely";
 import type { Store } from "./store.ts";
@@ -276,11 +277,29 @@ export async function findLatestFlow(store: Store): Promise<string | null> {
   return (await query.executeTakeFirst())?.flow ?? null;
 }
 
-/** Status of the newest executions, by their ids. */
-export async function newestStatuses(store: Store, limit: number): Promise<Map<string, string>> {
+/** Status of the newest executions that began from a time on, by their ids. */
+export async function newestStatuses(
+  store: Store,
+  from: number,
+  limit: number,
+): Promise<Map<string, string>> {
   const rows = await store.rows
     .selectFrom("execution")
     .select(["id", "status"])
+    .where("key", ">=", firstKeyOf(from))
+    .orderBy("key", "desc")
+    .limit(limit)
+    .execute();
+  return new Map(rows.map(({ id, status }) => [id, status]));
+}
+
+/** Status of the newest executions that have not ended, by their ids. */
+export async function unendedStatuses(store: Store, limit: number): Promise<Map<string, string>> {
+  const rows = await store.rows
+    .selectFrom("execution")
+    .select(["id", "status"])
+    .where("status", "in", UNENDED)
+    .where("ended_at", "is", null)
     .orderBy("key", "desc")
     .limit(limit)
     .execute();
