@@ -489,6 +489,25 @@ test("flows that cannot be loaded at all are a finding beside the others", async
   assert.match(finding?.message ?? "", /^They cannot be loaded: E/);
 });
 
+test("a node without flows of its own serves those of the others", async () => {
+  const cwd = await mkdtemp(join(tmpdir(), "flowhook-doctor-node-"));
+  const scratch = join(cwd, "scratch");
+  const judge = async (env: Record<string, string>) => {
+    const [finding] = await examineFlows(loadConfig({ env, cwd }).config, scratch);
+    return `${finding?.state} ${finding?.message}`;
+  };
+  try {
+    await mkdir(join(cwd, "plugins"));
+    await mkdir(scratch);
+    const env = { FLOWHOOK_DATABASE_URL: "postgres://127.0.0.1/flowhook" };
+    assert.match(await judge(env), /^ok There are no flows .*those of the other nodes serve here$/);
+    assert.match(await judge({ ...env, FLOWHOOK_FLOWS_SHARED: "false" }), /^warning .*plugins"$/);
+    assert.match(await judge({}), /^warning There are no flows in ".*plugins"$/);
+  } finally {
+    await rm(cwd, { recursive: true, maxRetries: 5 });
+  }
+});
+
 test("outside of the sandbox its flow can do everything that must fail in it", async () => {
   // Not by a name that the compiler would look for: the file has no types.
   const path = join(ROOT, "src/assets/files/doctor-flow.mjs");

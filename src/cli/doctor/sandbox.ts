@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { readAsset } from "../../assets/read.ts";
 import { openRuntime } from "../../assets/runtime.ts";
-import type { Config } from "../../server/config/resolve.ts";
+import { databaseFile, type Config } from "../../server/config/resolve.ts";
 import { Scheduler } from "../../server/executions/scheduler.ts";
 import type { Flow } from "../../server/flows/catalog.ts";
 import { openFlows, type Flows } from "../../server/flows.ts";
@@ -164,5 +164,7 @@ function judgeFlows(config: Config, list: readonly Flow[]): Finding[] {
     );
   if (list.length > 0) return [flows.ok(`All flows can run (${list.length})`)];
   const message = `There are no flows in "${config.PLUGINS_DIR}"`;
+  if (databaseFile(config) === null && config.FLOWS_SHARED)
+    return [flows.ok(`${message}: those of the other nodes serve here`)];
   return [flows.warning(message, "Write one: flowhook flow new NAME")];
 }
