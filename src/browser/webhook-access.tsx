@@ -10,6 +10,7 @@ import { notify } from "./notice.tsx";
 import { may } from "./page.ts";
 import type { Webhook } from "./resources.ts";
 import { Badge } from "./status.tsx";
+import { whoMayCallThen } from "./webhook-callers.tsx";
 import type { WebhookPart } from "./webhook-members.tsx";
 import { describeSignature, SignatureFields, toSignatureBody } from "./webhook-signature.tsx";
 
@@ -118,20 +119,23 @@ function login({ require_login }: Webhook): Access {
     acts: [
       {
         title: require_login ? "Do not require a login" : "Require a login",
+        ...(require_login ? { fields: leaving({ require_login: false }) } : {}),
         toBody: () => ({ require_login: !require_login }),
       },
     ],
   };
 }
 
-/** Of a webhook whose calls are signed, what is left to tell who calls. */
-function removeKey({ signature: of }: Webhook): Act {
-  const text =
-    of?.mode === "enforce"
-      ? "Calls are then admitted by their signature."
-      : "Without a key and without a required login, anybody who reaches the service can call it.";
-  return { title: "Remove the key", fields: () => <p>{text}</p>, toBody: () => ({ key: null }) };
-}
+/** Says what is left to tell who calls, of the webhook as it is then. */
+const leaving = (without: Partial<Webhook>) => (now: Webhook) => (
+  <p>{whoMayCallThen({ ...now, ...without })}</p>
+);
+
+const REMOVE_KEY: Act = {
+  title: "Remove the key",
+  fields: leaving({ is_key_required: false }),
+  toBody: () => ({ key: null }),
+};
 
 function key(webhook: Webhook): Access {
   const { is_key_required } = webhook;
@@ -147,7 +151,7 @@ function key(webhook: Webhook): Access {
     text: is_key_required
       ? "Callers send it as Authorization: Bearer, as the query parameter key, or as the member key of a JSON body. It cannot be read back."
       : "Callers need no key.",
-    acts: is_key_required ? [set, removeKey(webhook)] : [set],
+    acts: is_key_required ? [set, REMOVE_KEY] : [set],
   };
 }
 
@@ -181,10 +185,14 @@ function signature(webhook: Webhook): Access {
     fields: (now) => <SignatureFields webhook={now} />,
     toBody: toSignatureBody,
   };
-  const remove: Act = { title: "Require no signatures", toBody: () => ({ signature: null }) };
+  const remove: Act = {
+    title: "Require no signatures",
+    fields: leaving({ signature: null }),
+    toBody: () => ({ signature: null }),
+  };
   const trouble = keyBesideSignature(webhook);
   const isInTheWay = trouble !== null && webhook.signature?.mode === "enforce";
-  const removeIt = { ...removeKey(webhook), isNext: true };
+  const removeIt = { ...REMOVE_KEY, isNext: true };
   return {
     title: "Signature",
     state: isSet ? state : "None",

@@ -35,6 +35,13 @@ export function whoMayCall(webhook: Webhook): string {
   return "Public: anybody who reaches the service can call it. The flow must not trust its input.";
 }
 
+/** The same before a change that leaves the webhook so; one that is disabled may be enabled later. */
+export function whoMayCallThen(webhook: Webhook): string {
+  const needs = needsOf(webhook).map(([, sentence]) => sentence);
+  if (needs.length > 0) return `Callers then need ${needs.join(" and ")}.`;
+  return "Anybody who reaches the service can then call it. The flow must not trust its input.";
+}
+
 /** What a call gets that does not say it itself, in a word and in a sentence. */
 const MODES: Readonly<Record<Webhook["call_mode"], readonly [word: string, sentence: string]>> = {
   async: ["Async", "Answered at once with the execution's ID"],

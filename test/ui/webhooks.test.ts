@@ -234,6 +234,27 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     errors.length = 0;
   });
 
+  test("say who may call then, by what somebody else has left meanwhile", async () => {
+    await service.api("POST", "/secret", { name: "LEFT", value: "a secret of the sender" });
+    const signature = { scheme: "github", secrets: ["LEFT"] };
+    const access = { key: "a-key-of-this-test", signature, require_login: true };
+    await service.createWebhook("guarded", "hello", access);
+    await visit(page, service, "/ui/webhooks/guarded#access");
+    const dialog = page.getByRole("dialog");
+    const says = async (act: string, text: string): Promise<void> => {
+      await page.locator("#access").getByRole("button", { name: act }).first().click();
+      await dialog.getByText(text).waitFor();
+      await dialog.getByRole("button", { name: "Cancel" }).click();
+      await page.locator("dialog").waitFor({ state: "detached" });
+    };
+    await says("Remove the key", "Callers then need a login token and a signature.");
+    await says("Do not require a login", "Callers then need the key and a signature.");
+    await says("Require no signatures", "Callers then need the key and a login token.");
+    const body = { password: ADMIN_PASSWORD, signature: null, require_login: false };
+    await service.api("PUT", "/webhook/guarded/authentication", body);
+    await says("Remove the key", "Anybody who reaches the service can then call it.");
+  });
+
   test("save their settings, and say when somebody else was faster", async () => {
     await visit(page, service, "/ui/webhooks/slow#settings");
     await page.getByLabel("Description").fill("Waits");
@@ -280,7 +301,7 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await sender.getByRole("link", { name: "To the key" }).click();
     const row = page.locator("#access section", { hasText: "GitHub usually sends none" });
     await row.getByRole("button", { name: "Remove the key" }).click();
-    await page.getByRole("dialog").getByText("admitted by their signature").waitFor();
+    await page.getByRole("dialog").getByText("Callers then need a signature.").waitFor();
     await page.getByLabel("Your password").fill(ADMIN_PASSWORD);
     await page.getByRole("dialog").getByRole("button", { name: "Remove the key" }).click();
     await row.waitFor({ state: "detached" });
