@@ -4,6 +4,7 @@ import { Button } from "./button.tsx";
 import { Field } from "./field.tsx";
 import { Form } from "./form.tsx";
 import { textOf } from "./form-values.ts";
+import { askBeforeLeaving } from "./leaving.ts";
 import { isUnsaved } from "./unsaved.ts";
 
 interface DialogOptions {
@@ -19,7 +20,10 @@ interface DialogOptions {
   readonly act: (values: FormData) => Promise<unknown>;
   /** The same over what somebody else has changed meanwhile; left out: that is not offered. */
   readonly actOver?: ((values: FormData) => Promise<unknown>) | undefined;
-  /** What is read before the dialog closes, once it was done; null or left out: nothing. */
+  /**
+   * What is read before the dialog closes, once it was done; null or left out: nothing. From the
+   * sending on until it was read, the browser asks before it leaves the page.
+   */
   readonly result?: () => Child | null;
 }
 
@@ -105,10 +109,11 @@ export function showDialog(title: string, content: Child): void {
 }
 
 /** What came once its own dialog was left: a key is shown this once, so that only Close ends it. */
-function showResult(title: string, content: Child): void {
+function showResult(title: string, { content, wasRead }: Shown): void {
   let isRead = false;
   const close = (): void => {
     isRead = true;
+    wasRead();
     dialog.close();
   };
   const cancelled = (event: Event): void => event.preventDefault();
@@ -161,32 +166,47 @@ interface AskedOptions extends DialogOptions {
   readonly close: () => void;
 }
 
+/** A result, and who is told that it was read. */
+interface Shown {
+  readonly content: Child;
+  readonly wasRead: () => void;
+}
+
 /** The form, and then its result. */
 function Asked(props: AskedOptions) {
   const { content, submit, dismiss = "Cancel", isDangerous = false, keep, close } = props;
-  const [result, setResult] = useState<Child | null>(null);
+  const [result, setResult] = useState<Shown | null>(null);
   const sent = useRef(0);
   const through = (act: DialogOptions["act"]) => async (values: FormData) => {
     const mine = (sent.current = (sent.current ?? 0) + 1);
     // Sent again before this answer came, it stays for that of the last.
     const isOpen = (): boolean => mine === sent.current && props.isOpen();
     keep(true);
+    const wasRead = props.result === undefined ? () => {} : askBeforeLeaving();
     try {
       await act(values);
     } catch (error) {
+      wasRead();
       if (isOpen()) keep(false);
       throw error;
     }
     const found = props.result?.() ?? null;
+    if (found === null) {
+      wasRead();
+      return isOpen() ? leave() : undefined;
+    }
     // Also where nobody waits for it any more.
-    if (!isOpen()) return found === null ? undefined : showResult(props.title, found);
-    if (found === null) return leave();
+    if (!isOpen()) return showResult(props.title, { content: found, wasRead });
     keep(true, false);
-    setResult(found);
+    setResult({ content: found, wasRead });
   };
   const leave = (): void => {
     keep(false);
     close();
+  };
+  const read = (): void => {
+    result?.wasRead();
+    leave();
   };
   const cancel = (
     <button type="button" class="quiet" onClick={close}>
@@ -209,7 +229,7 @@ function Asked(props: AskedOptions) {
           {content}
         </Form>
       </div>
-      {result === null ? null : <Result close={leave}>{result}</Result>}
+      {result === null ? null : <Result close={read}>{result.content}</Result>}
     </div>
   );
 }

@@ -15,12 +15,24 @@ export function goTo(path: string): Promise<void> {
   });
 }
 
+/** The browser asks before it leaves the page, until what is returned is called. */
+export function askBeforeLeaving(): () => void {
+  const ask = (event: Event): void => event.preventDefault();
+  addEventListener("beforeunload", ask);
+  return () => removeEventListener("beforeunload", ask);
+}
+
 /** While something would be lost, the browser asks before it leaves the page. */
 export function useAskBeforeLeaving(isAsking: boolean): void {
-  useLayoutEffect(() => {
-    if (!isAsking) return;
-    const ask = (event: Event): void => event.preventDefault();
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
-  }, [isAsking]);
+  useLayoutEffect(() => (isAsking ? askBeforeLeaving() : undefined), [isAsking]);
+}
+
+/** The same while something is under way that is told this once, such as a key. */
+export async function askMeanwhile<Value>(work: Promise<Value>): Promise<Value> {
+  const stopAsking = askBeforeLeaving();
+  try {
+    return await work;
+  } finally {
+    stopAsking();
+  }
 }

@@ -172,6 +172,56 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     assert.deepEqual(await leave(), []);
   });
 
+  /** @returns after the browser has asked before it loads the page again, and was answered no */
+  async function stayHere(): Promise<void> {
+    answer = "dismiss";
+    const question = page.waitForEvent("dialog");
+    void page.reload().catch(() => {});
+    await question;
+    answer = "accept";
+    asked = [];
+  }
+
+  test("is also a key that is on its way, or was not read yet", async () => {
+    await open("/ui/webhooks/notification#access");
+    await page.getByRole("button", { name: "Replace the key" }).click();
+    await dialog().getByLabel("Your password").fill(ADMIN_PASSWORD);
+    const replacing = await holdBack("**/api/latest/webhook/notification/authentication");
+    await dialog().getByRole("button", { name: "Replace the key" }).click();
+    await replacing.asked;
+    await stayHere();
+    replacing.release();
+    await dialog().getByText("This is shown once").waitFor();
+    await stayHere();
+    await dialog().getByRole("button", { name: "Close" }).click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    assert.deepEqual(await leave(), []);
+
+    await open("/ui/new-webhook?flow=hello");
+    await page.getByLabel("Name", { exact: true }).fill("key-on-its-way");
+    const creating = await holdBack("**/api/latest/webhook");
+    await page.getByRole("button", { name: "Create" }).click();
+    await creating.asked;
+    await stayHere();
+    creating.release();
+    await page.getByText(/^fhk_/).waitFor();
+
+    const { text } = await service.api("GET", "/export?webhook=key-on-its-way");
+    await service.api("DELETE", "/webhook/key-on-its-way");
+    await open("/ui/admin/import");
+    await page.getByLabel("Document").fill(text);
+    await page.getByRole("button", { name: "Show the difference" }).click();
+    const imports = page.getByRole("button", { name: "Import", exact: true });
+    await imports.waitFor();
+    const importing = await holdBack("**/api/latest/import?*");
+    await imports.click();
+    await importing.asked;
+    await stayHere();
+    importing.release();
+    await page.getByText(/^fhk_/).waitFor();
+    assert.deepEqual(await leave(), ["beforeunload"]);
+  });
+
   test("of a tab that is left is kept in it, and told at its name", async () => {
     const tab = (name: string) => page.getByRole("tab", { name, exact: true });
     await open("/ui/webhooks/hello#settings");

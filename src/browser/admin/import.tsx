@@ -7,7 +7,7 @@ import { CopiedLine } from "../copy.tsx";
 import { Field } from "../field.tsx";
 import { Form } from "../form.tsx";
 import { textOf } from "../form-values.ts";
-import { useAskBeforeLeaving } from "../leaving.ts";
+import { askMeanwhile, useAskBeforeLeaving } from "../leaving.ts";
 import { complain, notify } from "../notice.tsx";
 import { apiPath, may, pagePath } from "../page.ts";
 import { Table, type Column } from "../table.tsx";
@@ -90,7 +90,7 @@ function ImportSection() {
     setPlan({ steps: await send(document, true), document });
   };
   const run = async (document: ImportDocument): Promise<void> => {
-    const steps = await send(document, false);
+    const steps = await askMeanwhile(send(document, false));
     setPlan(null);
     setDone((before) => [...steps, ...before]);
     notify("Imported");

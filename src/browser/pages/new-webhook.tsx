@@ -5,6 +5,7 @@ import { Created } from "../created.tsx";
 import { Field, SteadyFields } from "../field.tsx";
 import { Form } from "../form.tsx";
 import { textOf } from "../form-values.ts";
+import { askMeanwhile } from "../leaving.ts";
 import { useRefresh } from "../loaded.ts";
 import { NameField } from "../name-field.tsx";
 import { may, pagePath } from "../page.ts";
@@ -45,7 +46,8 @@ function NewWebhookPage({ first }: { first: Lists }) {
   const [created, setCreated] = useState<Webhook | null>(null);
   useEffect(() => document.getElementById("name")?.focus(), []);
   const create = async (values: FormData): Promise<void> => {
-    const { body } = await call<Webhook>("POST", ["webhook"], { body: toBody(values) });
+    const creating = call<Webhook>("POST", ["webhook"], { body: toBody(values) });
+    const { body } = await askMeanwhile(creating);
     // From here on a reload shows the webhook: it is created once.
     history.replaceState(null, "", pagePath("webhooks", body.name));
     nameDocument(body.name);
