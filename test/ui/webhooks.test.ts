@@ -263,9 +263,10 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.locator("#notices", { hasText: "Saved" }).waitFor();
     const saved = await webhook("slow");
     assert.deepEqual([saved["description"], saved["is_productive"]], ["Waits", false]);
+    await page.locator("form button[type=submit]:visible:enabled").waitFor();
+    await page.getByLabel("Description").fill("Mine");
     const others = { description: "Somebody else's", sync_mode: "hold" };
     await service.api("PATCH", "/webhook/slow", others);
-    await page.getByLabel("Description").fill("Mine");
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator(".form-fault", { hasText: "Somebody else has changed it" }).waitFor();
     assert.equal(await page.getByLabel("Description").inputValue(), "Mine");
@@ -276,6 +277,15 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     assert.deepEqual([description, sync_mode], ["Mine", "hold"], "what was typed alone");
     await service.api("PATCH", "/webhook/slow", { sync_mode: null });
     errors.length = 0;
+  });
+
+  test("are shown as they are, also where somebody else changes them", async () => {
+    await service.createWebhook("watched", "hello", { key: "a-key-of-this-test" });
+    await visit(page, service, "/ui/webhooks/watched");
+    await page.getByText("Private: callers need the key.").waitFor();
+    const body = { password: ADMIN_PASSWORD, key: null };
+    await service.api("PUT", "/webhook/watched/authentication", body);
+    await page.getByText("Public: anybody who reaches the service can call it.").waitFor();
   });
 
   test("say what is set at a sender that signs", async () => {

@@ -5,7 +5,7 @@ import { useCallChanges } from "../call-changes.ts";
 import { RangeChart, RangeChoice } from "../call-chart.tsx";
 import { EXECUTION_COLUMNS } from "../execution-list.tsx";
 import { FlowTrouble } from "../flow-trouble.tsx";
-import { useLoaded } from "../loaded.ts";
+import { useLoaded, useRefresh } from "../loaded.ts";
 import { may, PARAMS, pagePath } from "../page.ts";
 import { RANGES, type Range } from "../range.ts";
 import { RefusedCalls } from "../refused-calls.tsx";
@@ -34,6 +34,13 @@ start(async () => <WebhookPage first={await call<Webhook>("GET", ["webhook", NAM
 
 function WebhookPage({ first }: { first: ShownWebhook }) {
   const [shown, changed] = useState(first);
+  useRefresh(async () => {
+    // A dialog has what it asks for, and may be deleting the webhook.
+    if (document.querySelector("dialog[open]") !== null) return;
+    const now = await call<Webhook>("GET", ["webhook", NAME]);
+    // Not over what was saved here meanwhile.
+    changed((before) => (before === shown && now.etag !== before.etag ? now : before));
+  });
   const webhook = shown.body;
   const part = { shown, changed };
   const tabs = [
