@@ -36,21 +36,27 @@ async function copy(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    copySelected(text);
+    copyByCommand(text);
   }
 }
 
-/** @throws Error where the browser does not let it */
-function copySelected(text: string): void {
-  const focused = document.activeElement;
-  const area = document.createElement("textarea");
-  area.className = "hidden-text";
-  area.value = text;
-  // Beside what has the focus: a dialog makes the rest of the page inert.
-  (focused?.parentElement ?? document.body).append(area);
-  area.select();
+/**
+ * Gives the text to the browser's own copying, which takes any length at once: a field that holds it
+ * would be laid out first, which lasts for minutes with some megabytes.
+ *
+ * @throws Error where the browser does not let it
+ */
+function copyByCommand(text: string): void {
+  const give = (event: ClipboardEvent): void => {
+    event.clipboardData?.setData("text/plain", text);
+    event.preventDefault();
+  };
+  // Without a selection some browsers copy only where this is said.
+  const allow = (event: Event): void => event.preventDefault();
+  document.addEventListener("beforecopy", allow, { capture: true });
+  document.addEventListener("copy", give, { capture: true });
   const isCopied = document.execCommand("copy");
-  area.remove();
-  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
+  document.removeEventListener("copy", give, { capture: true });
+  document.removeEventListener("beforecopy", allow, { capture: true });
   if (!isCopied) throw new Error("The browser did not copy it: select the text, and copy that");
 }

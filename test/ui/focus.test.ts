@@ -39,13 +39,32 @@ describe("a field that is drawn again keeps the focus", { skip: noBrowser }, () 
   });
 
   test("a button that copies where pages have no clipboard, as over plain HTTP", async () => {
-    await page.addInitScript("Object.defineProperty(navigator, 'clipboard', {})");
+    await page.addInitScript(
+      "Object.defineProperty(navigator, 'clipboard', { configurable: true })",
+    );
     await visit(page, service, "/ui/webhooks/hello");
     const copy = page.getByRole("button", { name: "Copy" }).first();
     await copy.focus();
     await page.keyboard.press("Enter");
     await page.locator("#notices", { hasText: "Copied" }).waitFor();
     assert.equal(await copy.and(page.locator(":focus")).count(), 1);
+  });
+
+  test("a button that copies 5 MB there", { timeout: 60_000 }, async () => {
+    const lines = Array.from({ length: 100_000 }, (_, at) => `${at} `.padEnd(40, "x"));
+    await call(service, "answer", { steps: [], output: lines });
+    const { body } = await service.api("GET", "/execution?limit=1&webhook=answer");
+    const [newest] = (body as { items: { id: string }[] }).items;
+    await page.addInitScript(
+      `Object.defineProperty(navigator, "clipboard", { value: {}, configurable: true });
+      addEventListener("copy", ({ clipboardData }) => {
+        window.copied = clipboardData.getData("text/plain").length;
+      });`,
+    );
+    await visit(page, service, `/ui/executions/${newest?.id}`);
+    await page.locator("#output").getByRole("button", { name: "Copy" }).click();
+    await page.locator("#notices", { hasText: "Copied" }).waitFor();
+    assert.equal(await page.evaluate("window.copied"), JSON.stringify(lines, null, 2).length);
   });
 
   test("the method of a call", async () => {
