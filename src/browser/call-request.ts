@@ -13,6 +13,11 @@ export function canHaveBody(method: string): boolean {
   return method !== "GET" && method !== "HEAD";
 }
 
+/** POST, or else what the webhook takes. */
+export function methodOf({ methods }: Webhook): string {
+  return methods === null || methods.includes("POST") ? "POST" : (methods[0] ?? "POST");
+}
+
 /**
  * The call that a form describes.
  *

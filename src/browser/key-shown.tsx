@@ -3,6 +3,7 @@ import { readExampleBody } from "./example-body.ts";
 import { useLoaded } from "./loaded.ts";
 import type { Webhook } from "./resources.ts";
 import { curlLine } from "./snippets.ts";
+import { lacksOf } from "./webhook-use.tsx";
 
 /**
  * A key where it is shown for the only time, with all that a first call needs.
@@ -23,6 +24,9 @@ export function KeyShown(props: {
       <h3>Key</h3>
       <CopiedLine text={value} copied={copied} />
       <h3>A whole call</h3>
+      {lacksOf(webhook).map((lack) => (
+        <p class="trouble">{lack}</p>
+      ))}
       {example === null ? null : (
         <CopiedLine
           text={curlLine({ url, key: value, require_login, ...example })}

@@ -38,6 +38,7 @@ function adviceFor(status: number, webhook: Webhook): string {
   if (status === 401) return whyRefused(webhook);
   if (status === 402) return "The webhook is in development, and nobody has been active here.";
   if (status === 404) return "There is no enabled webhook at this URL: enable it first.";
+  if (status === 405) return `It takes ${(webhook.methods ?? []).join(", ")} alone.`;
   return "";
 }
 

@@ -5,7 +5,7 @@ import { Announced } from "./announced.tsx";
 import { read, sentenceOf } from "./api.ts";
 import { BodyFields } from "./body-fields.tsx";
 import { Button } from "./button.tsx";
-import { canHaveBody, toRequest } from "./call-request.ts";
+import { canHaveBody, methodOf, toRequest } from "./call-request.ts";
 import { exampleBodyOf } from "./example-body.ts";
 import { CancelButton } from "./execution-acts.tsx";
 import { Check, Field, SteadyFields } from "./field.tsx";
@@ -107,13 +107,14 @@ function CallFields(props: {
 }) {
   const { webhook, asked } = props;
   const { is_key_required, key = "" } = webhook;
-  const [method, setMethod] = useState("POST");
+  const [usual] = useState(() => methodOf(webhook));
+  const [method, setMethod] = useState(usual);
   const keyHint =
     "The service cannot show it again. It is sent as Authorization: Bearer, and kept on this page only.";
   return (
     <SteadyFields>
       <div class="row first-small">
-        <Field name="method" label="Method" choices={METHODS} value="POST" onInput={setMethod} />
+        <Field name="method" label="Method" choices={METHODS} value={usual} onInput={setMethod} />
         <Field name="sub_path" label="Sub-path after /call/" />
       </div>
       {is_key_required ? (

@@ -10,6 +10,21 @@ import { whoMayCall } from "./webhook-callers.tsx";
 
 const SIGNING = "Signed as its sender signs: the command asks for the secret.";
 
+/** What a call needs that the commands do not have. */
+export function lacksOf({ methods, idempotency }: Webhook): readonly string[] {
+  const isOther = methods !== null && !methods.includes("POST");
+  const [place = "", name = ""] = (idempotency?.from ?? "").split(/:(.*)/s);
+  const where = { header: "in the header", query: "in the query, as", json: "in the body, at" }[
+    place
+  ];
+  return [
+    ...(isOther ? [`Calls need the method ${methods.join(" or ")}: the commands send POST.`] : []),
+    ...(idempotency?.required === true && where !== undefined
+      ? [`Each call needs a new value ${where} ${name}: without one it is answered with 400.`]
+      : []),
+  ];
+}
+
 /** The URL of a webhook, and how to call it in several languages. */
 export function WebhookUse({ webhook }: { webhook: Webhook }) {
   const { url, is_key_required, require_login, flow } = webhook;
@@ -30,6 +45,9 @@ export function WebhookUse({ webhook }: { webhook: Webhook }) {
       <SenderSettings webhook={webhook} />
       <h2>Call it</h2>
       {isSigned ? <p class="soft">{SIGNING}</p> : null}
+      {lacksOf(webhook).map((lack) => (
+        <p class="trouble">{lack}</p>
+      ))}
       <div class="over">
         <Choices
           label="Language"

@@ -406,6 +406,22 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     );
   }
 
+  test("say what a call needs that they do not take as the commands have it", async () => {
+    const idempotency = { from: "header:idempotency-key", required: true };
+    await service.createWebhook("picky", "hello", { methods: ["PUT", "GET"], idempotency });
+    await visit(page, service, "/ui/webhooks/picky");
+    await page.getByText("Calls need the method PUT or GET").waitFor();
+    await page.getByText("a new value in the header idempotency-key").waitFor();
+    await visit(page, service, "/ui/webhooks/picky#try");
+    await page.getByLabel("Headers").fill("idempotency-key: first");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("link", { name: "Open its execution" }).waitFor();
+    await page.getByLabel("Method").selectOption("DELETE");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("It takes PUT, GET alone.").waitFor();
+    errors.length = 0;
+  });
+
   test("are called through a key or a signature, or say which is missing", async () => {
     const key = "a-key-of-this-test";
     await service.createWebhook("locked", "hello", { key });
