@@ -18,7 +18,7 @@ describe("what somebody may do decides what the pages offer", { skip: noBrowser 
   });
 
   /** The page of somebody with a role of their own, of these permissions. */
-  async function openAs(name: string, permissions: readonly string[]): Promise<Page> {
+  async function openAs(name: string, permissions: readonly unknown[]): Promise<Page> {
     const role = { name, permissions, password: ADMIN_PASSWORD };
     assert.equal((await service.api("POST", "/role", role)).status, 201);
     const password = `a password of ${name}`;
@@ -87,5 +87,23 @@ describe("what somebody may do decides what the pages offer", { skip: noBrowser 
     await visit(reader, service, "/ui/new-webhook");
     await reader.getByText("Your roles do not create webhooks").waitFor();
     await reader.context().close();
+  });
+
+  test("a webhook is created in the one project where creating is allowed", async () => {
+    const { body } = await service.api("GET", "/project/Shop");
+    const { id: project_id } = body as { id: string };
+    const permissions = ["webhook.read", "webhook.write"].map((permission) => ({
+      permission,
+      project_id,
+    }));
+    const page = await openAs("shopkeeper", permissions);
+    await visit(page, service, "/ui/new-webhook?flow=hello");
+    await page.getByLabel("Flow", { exact: true }).fill("hello");
+    await page.getByLabel("Name", { exact: true }).fill("of-the-shop");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "Its URL" }).waitFor();
+    const made = (await service.api("GET", "/webhook/of-the-shop")).body;
+    assert.equal((made as { project_id: string }).project_id, project_id);
+    await page.context().close();
   });
 });

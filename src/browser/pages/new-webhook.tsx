@@ -1,6 +1,6 @@
 import { PageHead } from "../head.tsx";
 import { useEffect, useState } from "hono/jsx/dom";
-import { call, readAll } from "../api.ts";
+import { call, read, readAll } from "../api.ts";
 import { Created } from "../created.tsx";
 import { Field, SteadyFields } from "../field.tsx";
 import { Form } from "../form.tsx";
@@ -9,7 +9,7 @@ import { askMeanwhile } from "../leaving.ts";
 import { useRefresh } from "../loaded.ts";
 import { NameField } from "../name-field.tsx";
 import { may, pagePath } from "../page.ts";
-import type { Flow, Named, Webhook } from "../resources.ts";
+import type { Flow, Grant, Named, Webhook } from "../resources.ts";
 import { nameDocument, start } from "../start.tsx";
 
 /** The role that the service gives to new webhooks. */
@@ -29,12 +29,32 @@ start(async () => {
 
 /** `flows` is null where the visitor may not list them, and types the name of one. */
 async function readLists() {
-  const [flows, roles, projects] = await Promise.all([
+  const [flows, roles, projects, own] = await Promise.all([
     may("flow.read") ? readAll<Flow>("flow") : null,
     may("role.read") ? readAll<Named>("role") : [{ name: USUAL_ROLE }],
     may("project.read") ? readAll<Named>("project") : [],
+    readOwnProjects(),
   ]);
-  return { flows: flows?.filter(({ version }) => version !== null) ?? null, roles, projects };
+  const serving = flows?.filter(({ version }) => version !== null) ?? null;
+  return { flows: serving, roles, places: toPlaces(projects, own) };
+}
+
+const CREATING = ["*", "webhook.*", "webhook.write"];
+
+/** The ids of the projects in which the visitor creates webhooks; null: in all. */
+async function readOwnProjects(): Promise<readonly string[] | null> {
+  const { permissions } = await read<{ permissions: readonly Grant[] }>(["auth", "me"]);
+  const grants = permissions.filter(({ permission }) => CREATING.includes(permission));
+  const ids = grants.map(({ project_id }) => project_id).filter((id) => id !== null);
+  return ids.length < grants.length ? null : [...new Set(ids)];
+}
+
+/** Of projects that the visitor may not read, the ids are known. */
+function toPlaces(projects: readonly Named[], own: readonly string[] | null) {
+  const known = projects.map(({ id = "", name }) => [id, name] as const);
+  const others = known.filter(([, name]) => name !== "Default");
+  if (own === null) return [["", "Default"] as const, ...others];
+  return own.map((id) => known.find(([of]) => of === id) ?? ([id, id] as const));
 }
 
 type Lists = Awaited<ReturnType<typeof readLists>>;
@@ -93,8 +113,7 @@ function FlowField({ flows }: Pick<Lists, "flows">) {
   );
 }
 
-function Fields({ lists: { flows, roles, projects } }: { lists: Lists }) {
-  const others = projects.filter(({ name }) => name !== "Default");
+function Fields({ lists: { flows, roles, places } }: { lists: Lists }) {
   return (
     <SteadyFields>
       <FlowField flows={flows} />
@@ -109,11 +128,7 @@ function Fields({ lists: { flows, roles, projects } }: { lists: Lists }) {
           choices={[...roles.map(({ name }) => [name, name] as const), ["", "None"]]}
           value={USUAL_ROLE}
         />
-        <Field
-          name="project_id"
-          label="Project"
-          choices={[["", "Default"], ...others.map(({ id, name }) => [id ?? "", name] as const)]}
-        />
+        <Field name="project_id" label="Project" choices={places} value={places[0]?.[0] ?? ""} />
       </details>
     </SteadyFields>
   );
