@@ -155,5 +155,8 @@ function toHeaders(values: FormData): Readonly<Record<string, string>> {
       if (value.length > 0) return [name.trim(), value.join(":").trim()] as const;
       throw new FieldError("response_headers", `"${line}" is no header: write Name: value`);
     });
-  return Object.fromEntries(headers);
+  const names = headers.map(([name]) => name.toLowerCase());
+  const again = headers.find(([name], at) => names.indexOf(name.toLowerCase()) < at);
+  if (again === undefined) return Object.fromEntries(headers);
+  throw new FieldError("response_headers", `"${again[0]}" is there twice`);
 }

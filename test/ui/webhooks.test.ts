@@ -279,6 +279,18 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     errors.length = 0;
   });
 
+  test("say which header of their answers is there twice, and keep both lines", async () => {
+    await visit(page, service, "/ui/webhooks/hello#answers");
+    const lines = page.getByLabel("Headers of answers");
+    await lines.fill("Link: </a>; rel=preload\nX-A: 1\nlink: </b>; rel=preload");
+    await page.locator("#answers").getByRole("button", { name: "Save" }).click();
+    await page
+      .locator("[data-fault-of=response_headers]", { hasText: '"link" is there' })
+      .waitFor();
+    assert.match(await lines.inputValue(), /<\/a>.*\n.*\n.*<\/b>/);
+    assert.deepEqual((await webhook("hello"))["response_headers"], {});
+  });
+
   test("are shown as they are, also where somebody else changes them", async () => {
     await service.createWebhook("watched", "hello", { key: "a-key-of-this-test" });
     await visit(page, service, "/ui/webhooks/watched");
