@@ -82,6 +82,18 @@ describe("who is signed in", { skip: noBrowser }, () => {
     await context.close();
   });
 
+  test("comes back to the part of the page that was asked for, also after a wrong password", async () => {
+    const context = await openStrangeWindow(browser);
+    const { page } = await openPage(context);
+    await page.goto(`${service.url}/ui/webhooks/hello#access`);
+    await logIn(page, "otto", "not the password");
+    await page.getByRole("alert").getByText("is wrong").waitFor();
+    await logIn(page, "otto", PASSWORD);
+    await page.waitForURL(/\/ui\/webhooks\/hello#access$/);
+    await page.getByRole("button", { name: "Set a key" }).waitFor();
+    await context.close();
+  });
+
   test("is told from others once, in a line that stays where it is used", async () => {
     const context = await openWindow(browser, service);
     const { page } = await openPage(context);

@@ -18,7 +18,8 @@ export function LoginPage(props: {
         </p>
         <h1>Log in</h1>
         {error === null ? null : <p role="alert">{error}</p>}
-        <form method="post" action={`${frame.prefix}/ui/login`}>
+        {/* To its own address, and so with the part after #, which comes along to the page behind. */}
+        <form method="post" action="">
           <input type="hidden" name="next" value={next ?? ""} />
           <div class="field">
             <label for="user_name">User name</label>
