@@ -39,6 +39,7 @@ export function toRequest(
   const key = textOf(values, "key");
   if (key !== "" && !headers.has("authorization")) headers.set("authorization", `Bearer ${key}`);
   const url = toUrl(values, webhook.name);
+  requireSent(headers, url);
   const isKeyed = webhook.is_key_required;
   const sendsKey = headers.has("authorization") || new URL(url).searchParams.has("key");
   const canFollow = webhook.signature?.mode !== "enforce" && (!isKeyed || sendsKey);
@@ -76,9 +77,27 @@ function toHeaders(text: string): Headers {
   return headers;
 }
 
+/** Browsers leave some headers out of what a page sends, and say nothing. @throws FieldError */
+function requireSent(headers: Headers, url: string): void {
+  const sent = new Request(url, { headers }).headers;
+  const unsent = [...headers.keys()].filter((name) => !sent.has(name));
+  if (unsent.length === 0) return;
+  throw new FieldError("headers", `A page cannot send ${unsent.join(", ")}: take it out`);
+}
+
+/** What a browser takes out of a path, also where it is written with %. */
+const DOTS = /(?:^|[/\\])(?:\.|%2e){1,2}(?=$|[/\\])/i;
+
+/** @throws FieldError */
 function toUrl(values: FormData, webhook: string): string {
-  const subPath = textOf(values, "sub_path").replace(/^\//, "");
-  const path = apiPath("webhook", webhook, "call") + (subPath === "" ? "" : `/${subPath}`);
+  const subPath = textOf(values, "sub_path");
+  if (DOTS.test(subPath))
+    throw new FieldError(
+      "sub_path",
+      "Browsers take . and .. out of a path: the call would go elsewhere",
+    );
+  const start = subPath === "" || subPath.startsWith("/") ? "" : "/";
+  const path = apiPath("webhook", webhook, "call") + start + subPath;
   const url = new URL(path, location.origin);
   for (const line of linesOf(textOf(values, "query"))) {
     const [name = "", ...value] = line.split("=");

@@ -96,6 +96,34 @@ describe("a call by the fields of its flow", { skip: noBrowser }, () => {
     assert.match(await page.locator("[role=tabpanel] pre").first().innerText(), /"name":"Ada"/);
   });
 
+  test("is not sent where a browser would send something else", async () => {
+    await visit(page, service, "/ui/webhooks/hello#try");
+    const called: string[] = [];
+    page.on("request", (request) => called.push(new URL(request.url()).pathname));
+    const send = () => page.getByRole("button", { name: "Send" }).click();
+    const faultOf = (name: string) => page.locator(`[data-fault-of="${name}"]`);
+    await label("Headers").fill("X-Own: 1\nDate: today\nCookie: a=b");
+    await send();
+    await faultOf("headers").getByText("A page cannot send cookie, date").waitFor();
+    await label("Headers").fill("X-Own: 1");
+    for (const path of ["../other/call", "a/%2E./b", "."]) {
+      await label("Sub-path after /call/").fill(path);
+      await send();
+      await faultOf("sub_path").getByText("the call would go elsewhere").waitFor();
+    }
+    assert.deepEqual(
+      called.filter((path) => path.includes("/call")),
+      [],
+    );
+    await label("Sub-path after /call/").fill("/");
+    await send();
+    await page.locator(".legs").waitFor();
+    assert.equal(
+      called.find((path) => path.includes("/call")),
+      "/api/latest/webhook/hello/call/",
+    );
+  });
+
   test("asks for no fields where a call has no body", async () => {
     await visit(page, service, "/ui/webhooks/typed#try");
     await label("Method").selectOption("GET");
