@@ -89,6 +89,7 @@ function SearchField({ filters, apply, lists }: Props & { lists: Lists | null })
         placeholder="Search messages, or status:failed, webhook:NAME, flow:NAME, project:NAME, from:2026-01-31"
         value={first}
         autocomplete="off"
+        autocapitalize="none"
         list="filter-words"
         ref={field}
         onInput={typed}

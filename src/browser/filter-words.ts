@@ -4,15 +4,19 @@ export interface FilterWords {
   readonly named: Readonly<Record<string, string>>;
 }
 
-/** Blanks in a value need quotes: `webhook:"new orders"`. Words before other colons are text. */
-const NAMED = /(?<=^|\s)([a-z]+):(?:"([^"]*)"|([^\s"]+))(?=\s|$)/g;
+/**
+ * Blanks and quotes in a value need quotes, and a quote in those is doubled: `webhook:"new orders"`.
+ * Words before other colons are text.
+ */
+const NAMED = /(?<=^|\s)([a-z]+):(?:"((?:[^"]|"")*)"|([^\s"]+))(?=\s|$)/gi;
 
 /** @param names the filters that there are */
 export function readFilterWords(typed: string, names: readonly string[]): FilterWords {
   const named: Record<string, string> = {};
-  const text = typed.replace(NAMED, (whole, name: string, quoted?: string, plain?: string) => {
+  const text = typed.replace(NAMED, (whole, word: string, quoted?: string, plain?: string) => {
+    const name = word.toLowerCase();
     if (!names.includes(name)) return whole;
-    named[name] = quoted ?? plain ?? "";
+    named[name] = quoted?.replaceAll('""', '"') ?? plain ?? "";
     return "";
   });
   return { text: text.trim().replace(/\s+/g, " "), named };
@@ -25,5 +29,5 @@ export function unknownFilterWord(text: string, names: readonly string[]): strin
 }
 
 export function toFilterWord(name: string, value: string): string {
-  return /\s/.test(value) ? `${name}:"${value}"` : `${name}:${value}`;
+  return /[\s"]/.test(value) ? `${name}:"${value.replaceAll('"', '""')}"` : `${name}:${value}`;
 }

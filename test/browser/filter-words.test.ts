@@ -15,6 +15,8 @@ test("a search has its filters taken out, and what is none stays text", () => {
     ["webhook:orders", "", { webhook: "orders" }],
     ["no webhook:orders stock flow:count", "no stock", { webhook: "orders", flow: "count" }],
     ['flow:"a b" left', "left", { flow: "a b" }],
+    ["Webhook:Orders", "", { webhook: "Orders" }],
+    ['webhook:"a ""b"" c" left', "left", { webhook: 'a "b" c' }],
     ["Error: no stock", "Error: no stock", {}],
     ["other:orders", "other:orders", {}],
     ["__proto__:x", "__proto__:x", {}],
@@ -37,7 +39,7 @@ test("a word that looks like a filter and is none is found", () => {
 });
 
 test("a word for a filter is read as that filter", () => {
-  for (const value of ["orders", "new orders"])
+  for (const value of ["orders", "new orders", 'a"b', '"', 'the "new" ones'])
     assert.deepEqual(readFilterWords(toFilterWord("webhook", value), NAMES).named, {
       webhook: value,
     });
