@@ -9,6 +9,9 @@ import { Said } from "./said.tsx";
 /** Members that are shown at once; the rest follows on request, so that a large value opens fast. */
 const MEMBERS_AT_ONCE = 100;
 
+/** Characters of a text, in the same way: some megabytes in one line would stop the page. */
+const CHARACTERS_AT_ONCE = 10_000;
+
 /** Levels that are open at first, as long as they are short. */
 const OPEN_LEVELS = 2;
 const OPEN_MEMBERS = 20;
@@ -125,12 +128,26 @@ function JsonLeaf({ value }: { value: unknown }) {
   if (value instanceof ExactNumber) return <span class="json-number">{value.text}</span>;
   if (typeof value === "object" && value !== null)
     return <span class="json-empty">{Array.isArray(value) ? "[ ]" : "{ }"}</span>;
-  const kind = value === null ? "null" : typeof value;
-  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  if (typeof value === "string") return <JsonText text={JSON.stringify(value)} />;
+  return <span class={`json-${value === null ? "null" : typeof value}`}>{String(value)}</span>;
+}
+
+/** As it is written in JSON: what is cut off has no quote at its end. */
+function JsonText({ text }: { text: string }) {
+  const [to, setTo] = useState(CHARACTERS_AT_ONCE);
   return (
-    <span class={`json-${kind}`}>
-      <Said text={text} isCode />
-    </span>
+    <>
+      <span class="json-string">
+        <Said text={text.slice(0, to)} isCode />
+      </span>
+      {text.length <= to ? null : (
+        <More
+          count={text.length - to}
+          where="more characters"
+          act={() => setTo(to + CHARACTERS_AT_ONCE)}
+        />
+      )}
+    </>
   );
 }
 

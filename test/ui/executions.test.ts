@@ -35,6 +35,25 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.locator("tbody tr.new", { hasText: "Succeeded" }).waitFor();
   });
 
+  test("show the beginning of a long text, and copy all of it", { timeout: 60_000 }, async () => {
+    const text = "x".repeat(5_000_000);
+    await call(service, "answer", { steps: [], output: text });
+    const { body } = await service.api("GET", "/execution?limit=1&webhook=answer");
+    const [newest] = (body as { items: { id: string }[] }).items;
+    await page.addInitScript(
+      "navigator.clipboard.writeText = async (text) => (window.copied = text)",
+    );
+    await visit(page, service, `/ui/executions/${newest?.id}`);
+    const output = page.locator("#output");
+    const length = async () => (await output.locator(".json-string").innerText()).length;
+    assert.equal(await length(), 10_000);
+    await output.getByRole("button", { name: /^4,?990,?002 more characters$/ }).click();
+    assert.equal(await length(), 20_000);
+    await output.getByRole("button", { name: "Copy" }).click();
+    await page.locator("#notices", { hasText: "Copied" }).waitFor();
+    assert.equal(await page.evaluate("window.copied.length"), text.length + 2);
+  });
+
   test("come into it also while its stream is not open yet", async () => {
     const held = Promise.withResolvers<void>();
     await page.route(/\/execution\/events$/, async (route) => {
