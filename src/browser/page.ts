@@ -1,6 +1,13 @@
 /** What the shell tells its module. */
 
-const { prefix = "", allowed = "", params = "{}", user = "", userId = "" } = document.body.dataset;
+const {
+  prefix = "",
+  allowed = "",
+  params = "{}",
+  user = "",
+  userId = "",
+  byHand,
+} = document.body.dataset;
 
 const ALLOWED: ReadonlySet<string> = new Set(allowed.split(" "));
 
@@ -23,6 +30,9 @@ export function pagePath(...segments: readonly string[]): string {
 export function apiPath(...segments: readonly string[]): string {
   return `${prefix}/api/latest/${segments.map(encodeURIComponent).join("/")}`;
 }
+
+/** Whether the visitor starts flows without a webhook, which belongs to the default project. */
+export const STARTS_BY_HAND = byHand === "true";
 
 export const PREFIX = prefix;
 

@@ -92,10 +92,8 @@ describe("what somebody may do decides what the pages offer", { skip: noBrowser 
   test("a webhook is created in the one project where creating is allowed", async () => {
     const { body } = await service.api("GET", "/project/Shop");
     const { id: project_id } = body as { id: string };
-    const permissions = ["webhook.read", "webhook.write"].map((permission) => ({
-      permission,
-      project_id,
-    }));
+    const own = ["webhook.read", "webhook.write", "execution.start"];
+    const permissions = own.map((permission) => ({ permission, project_id }));
     const page = await openAs("shopkeeper", permissions);
     await visit(page, service, "/ui/new-webhook?flow=hello");
     await page.getByLabel("Flow", { exact: true }).fill("hello");
@@ -105,5 +103,10 @@ describe("what somebody may do decides what the pages offer", { skip: noBrowser 
     const made = (await service.api("GET", "/webhook/of-the-shop")).body;
     assert.equal((made as { project_id: string }).project_id, project_id);
     await page.context().close();
+    // What is started without a webhook belongs to Default.
+    const starter = await openAs("starter", ["flow.read", permissions[2]]);
+    await visit(starter, service, "/ui/flows/hello#run");
+    await starter.getByText("Your roles do not start flows without a webhook").waitFor();
+    await starter.context().close();
   });
 });

@@ -9,7 +9,7 @@ import { jsonOf } from "../form-values.ts";
 import { goTo } from "../leaving.ts";
 import { useRefresh } from "../loaded.ts";
 import { parseDigits } from "../../shared/json-exact.ts";
-import { may, PARAMS, pagePath } from "../page.ts";
+import { may, PARAMS, pagePath, STARTS_BY_HAND } from "../page.ts";
 import type { Flow, Permissions } from "../resources.ts";
 import { SourceView } from "../source-view.tsx";
 import { start } from "../start.tsx";
@@ -188,7 +188,7 @@ function textOf(permissions: Partial<Permissions> | null, name: keyof Permission
 function Run({ flow }: { flow: Flow }) {
   // What is typed stays, also where the schema changes meanwhile.
   const [example] = useState(() => JSON.stringify(exampleInputOf(flow.input_schema), null, 2));
-  if (!may("execution.start")) return <p>Your roles do not start executions.</p>;
+  if (!STARTS_BY_HAND) return <p>Your roles do not start flows without a webhook.</p>;
   const run = async (values: FormData): Promise<void> => {
     const body = { input_value: jsonOf(values, "input_value", parseDigits) };
     const path = ["flow", NAME, "execution"];

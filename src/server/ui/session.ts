@@ -23,6 +23,8 @@ export interface Ui {
   }) => Promise<void>;
   /** Path prefix of the service; empty without one. */
   readonly prefix: string;
+  /** What is started without a webhook belongs to it. */
+  readonly defaultProjectId: string;
 }
 
 export type UiContext = Context<{ Bindings: HttpBindings }>;
@@ -56,6 +58,7 @@ export async function toVisit(
     user_id: principal.user_id,
     user_name: principal.user_name,
     allowed: PERMISSIONS.filter((permission) => isAllowed(principal.grants, permission)),
+    startsByHand: isAllowed(principal.grants, "execution.start", ui.defaultProjectId),
     path: c.req.path,
     params: c.req.param() as Record<string, string>,
     query: c.req.query(),

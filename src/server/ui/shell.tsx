@@ -21,6 +21,8 @@ export interface Visit extends PageFrame {
   readonly user_name: string;
   /** What the visitor may do in some project at least. */
   readonly allowed: readonly Permission[];
+  /** Whether the visitor starts flows without a webhook. */
+  readonly startsByHand: boolean;
   /** Path below the prefix. */
   readonly path: string;
   /** Segments of the path that name what is shown. */
@@ -87,6 +89,7 @@ export function Shell(props: { visit: Visit; title: string; module: string; chil
   const body = {
     "data-prefix": visit.prefix,
     "data-allowed": visit.allowed.join(" "),
+    "data-by-hand": String(visit.startsByHand),
     "data-params": JSON.stringify(visit.params),
     "data-user": visit.user_name,
     "data-user-id": visit.user_id,
