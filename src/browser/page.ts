@@ -7,6 +7,7 @@ const {
   user = "",
   userId = "",
   byHand,
+  earlier,
 } = document.body.dataset;
 
 const ALLOWED: ReadonlySet<string> = new Set(allowed.split(" "));
@@ -33,6 +34,9 @@ export function apiPath(...segments: readonly string[]): string {
 
 /** Whether the visitor starts flows without a webhook, which belongs to the default project. */
 export const STARTS_BY_HAND = byHand === "true";
+
+/** Whether calls are answered as in earlier releases: RESPONSE_MATRIX. */
+export const IS_EARLIER = earlier === "true";
 
 export const PREFIX = prefix;
 

@@ -84,7 +84,11 @@ export async function connect(parts: Parts): Promise<AppDeps> {
     ...shared,
     calls: { ...shared, ...toCallParts(parts) },
     api: { ...shared, ...toApiParts(parts, access.logins) },
-    ui: { ...shared, auditLogin: openLoginAudit({ store, log }) },
+    ui: {
+      ...shared,
+      responseMatrix: config.RESPONSE_MATRIX,
+      auditLogin: openLoginAudit({ store, log }),
+    },
     monitoring: { ...shared, ...toMonitoringParts(parts) },
   };
 }

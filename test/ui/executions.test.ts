@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page, Request } from "playwright-core";
 import { endedExecution } from "../blackbox/scenario.ts";
-import type { Service } from "../blackbox/service.ts";
+import { startService, type Service } from "../blackbox/service.ts";
 import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
 import { call, openWorkshop } from "./workshop.ts";
 
@@ -494,3 +494,27 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     assert.deepEqual(errors, []);
   });
 });
+
+test(
+  "what the caller got is not told as today's where answers are those of earlier releases",
+  {
+    skip: noBrowser,
+  },
+  async () => {
+    await using opened = new AsyncDisposableStack();
+    const config = { RESPONSE_MATRIX: "earlier" };
+    const service = opened.adopt(await startService({ flows: ["answer"], config }), async (own) => {
+      await own.stop();
+    });
+    await service.createWebhook("answer", "answer");
+    const answer = await call(service, "answer", { steps: [], output: 1 });
+    assert.equal(answer.status, 200);
+    const { body } = await service.api("GET", "/execution?limit=1");
+    const [newest] = (body as { items: { id: string }[] }).items;
+    const browser = opened.adopt(await openBrowser(), (own) => own.close());
+    const { page } = await openPage(await openWindow(browser, service));
+    await visit(page, service, `/ui/executions/${newest?.id}`);
+    await page.locator("#response", { hasText: "RESPONSE_MATRIX is earlier" }).waitFor();
+    assert.equal(await page.locator("#response .answered").count(), 0);
+  },
+);

@@ -25,6 +25,7 @@ export interface Ui {
   readonly prefix: string;
   /** What is started without a webhook belongs to it. */
   readonly defaultProjectId: string;
+  readonly responseMatrix: "current" | "earlier";
 }
 
 export type UiContext = Context<{ Bindings: HttpBindings }>;
@@ -59,6 +60,7 @@ export async function toVisit(
     user_name: principal.user_name,
     allowed: PERMISSIONS.filter((permission) => isAllowed(principal.grants, permission)),
     startsByHand: isAllowed(principal.grants, "execution.start", ui.defaultProjectId),
+    isEarlier: ui.responseMatrix === "earlier",
     path: c.req.path,
     params: c.req.param() as Record<string, string>,
     query: c.req.query(),

@@ -23,6 +23,8 @@ export interface Visit extends PageFrame {
   readonly allowed: readonly Permission[];
   /** Whether the visitor starts flows without a webhook. */
   readonly startsByHand: boolean;
+  /** Whether calls are answered as in earlier releases: RESPONSE_MATRIX. */
+  readonly isEarlier: boolean;
   /** Path below the prefix. */
   readonly path: string;
   /** Segments of the path that name what is shown. */
@@ -90,6 +92,7 @@ export function Shell(props: { visit: Visit; title: string; module: string; chil
     "data-prefix": visit.prefix,
     "data-allowed": visit.allowed.join(" "),
     "data-by-hand": String(visit.startsByHand),
+    "data-earlier": String(visit.isEarlier),
     "data-params": JSON.stringify(visit.params),
     "data-user": visit.user_name,
     "data-user-id": visit.user_id,
