@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -115,4 +123,34 @@ test("a name that is too long for a folder has one, also after a start", async (
   assert.deepEqual(found.toSorted(), names.toSorted());
   for (const name of readdirSync(join(bench.data, "versions")))
     assert.ok(Buffer.byteLength(name) <= 255, name);
+});
+
+test("what is there and cannot be read costs no version: the error names it", async () => {
+  for (const name of ["record", "serving"]) {
+    await using bench = await openBench();
+    const version = await bench.take(toText(1));
+    await bench.versions.serve("greet", version);
+    const folder = join(bench.data, "versions/greet");
+    const path = join(folder, name === "record" ? `${version}.json` : "serving");
+    // A folder is no text for anybody, root included.
+    rmSync(path);
+    mkdirSync(path);
+    const before = readdirSync(folder);
+    await assert.rejects(
+      Versions.open(bench.data),
+      (error) => error instanceof Error && error.message.includes(path),
+    );
+    assert.deepEqual(readdirSync(folder), before);
+  }
+});
+
+test("a record that was cut, or is gone, is no version's", async () => {
+  await using bench = await openBench();
+  const [cut, gone, whole] = [await bench.take("1"), await bench.take("2"), await bench.take("3")];
+  await bench.versions.serve("greet", whole);
+  const folder = join(bench.data, "versions/greet");
+  writeFileSync(join(folder, `${cut}.json`), "{");
+  rmSync(join(folder, `${gone}.json`));
+  await Versions.open(bench.data);
+  assert.deepEqual(readdirSync(folder).toSorted(), [whole, `${whole}.json`, "serving"].toSorted());
 });

@@ -1,7 +1,7 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { sha256 } from "./sources.ts";
-import { writeWhole } from "./version-record.ts";
+import { readText, writeWhole } from "./version-record.ts";
 
 /** Which folder of DATA_DIR/versions is a flow's. */
 
@@ -29,8 +29,7 @@ export async function nameFolder(root: string, flow: string): Promise<void> {
 
 /** The name of the flow whose folder it is; null where that is not known. */
 export async function flowOf(root: string, folder: string): Promise<string | null> {
-  if (folder.startsWith(HASHED))
-    return await readFile(join(root, folder, NAME_FILE), "utf8").catch(() => null);
+  if (folder.startsWith(HASHED)) return readText(join(root, folder, NAME_FILE));
   return folder.replace(/%([0-9a-f]{2})/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   );

@@ -1,8 +1,9 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { now } from "../../shared/clock.ts";
 import { NAME_FILE } from "./flow-folder.ts";
-import { readRecord, type VersionRecord } from "./version-record.ts";
+import { missingAs } from "./paths.ts";
+import { readRecord, readText, type VersionRecord } from "./version-record.ts";
 
 /** How long, in milliseconds, the versions of a flow whose file is gone are kept: 30 days. */
 const GONE_MS = 30 * 24 * 3600 * 1000;
@@ -14,11 +15,15 @@ export interface KeptVersions {
   readonly records: Map<string, VersionRecord>;
 }
 
-/** Reads the versions of one flow; null where nothing worth keeping is left. */
+/**
+ * Reads the versions of one flow; null where nothing worth keeping is left.
+ *
+ * @throws Error of what is there and cannot be read: nothing is removed then
+ */
 export async function openKeptVersions(path: string): Promise<KeptVersions | null> {
-  const names = await readdir(path).catch((): string[] => []);
+  const names = await readdir(path).catch(missingAs<string[]>([]));
   const records = await readRecords(path, names);
-  const pointer = await readFile(join(path, "serving"), "utf8").catch(() => null);
+  const pointer = await readText(join(path, "serving"));
   const serving = pointer !== null && records.has(pointer) ? pointer : null;
   const newest = [...records.values()].at(-1)?.taken_at ?? 0;
   if (records.size === 0 || (serving === null && newest < now() - GONE_MS)) {

@@ -26,3 +26,11 @@ export function isMissing(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? error.code : null;
   return code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP";
 }
+
+/** What stands for something that is not there; what is there and cannot be read is another matter. */
+export function missingAs<T>(nothing: T): (error: unknown) => T {
+  return (error) => {
+    if (!isMissing(error)) throw error;
+    return nothing;
+  };
+}

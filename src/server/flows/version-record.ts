@@ -2,6 +2,7 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import * as v from "valibot";
 import { MANIFEST_FORMAT } from "./closure.ts";
 import { ManifestText, type Manifest } from "../../shared/manifest.ts";
+import { missingAs } from "./paths.ts";
 
 /** What is kept beside a version's folder: enough to serve it again without an inspection. */
 export interface VersionRecord {
@@ -21,9 +22,13 @@ const RecordText = v.strictObject({
   manifest: v.nullable(ManifestText),
 });
 
-/** Reads a record; null where there is none that this version of the product understands. */
+/**
+ * Reads a record; null where there is none that this version of the product understands.
+ *
+ * @throws Error where it is there and cannot be read
+ */
 export async function readRecord(path: string): Promise<VersionRecord | null> {
-  const text = await readFile(path, "utf8").catch(() => null);
+  const text = await readText(path);
   if (text === null) return null;
   try {
     return v.parse(RecordText, JSON.parse(text));
@@ -31,6 +36,16 @@ export async function readRecord(path: string): Promise<VersionRecord | null> {
     // Written by another release, or cut by a crash: the version is inspected again.
     return null;
   }
+}
+
+/** A file's text; null where there is none. @throws Error that names the path */
+export async function readText(path: string): Promise<string | null> {
+  return readFile(path, "utf8")
+    .catch((error: Error) => {
+      if (!error.message.includes(path)) error.message += ` '${path}'`;
+      throw error;
+    })
+    .catch(missingAs(null));
 }
 
 /** Writes a file whole or not at all. */
