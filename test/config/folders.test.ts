@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, beforeEach, describe, test } from "node:test";
@@ -28,9 +36,9 @@ function load(env: Record<string, string> = {}): Loaded {
 }
 
 /** As a user whom modes bind; root is bound by none. What access(2) says stays root's. */
-function asOther<T>(act: () => T): T {
+function asOther<T>(act: () => T, user = 65_534): T {
   const isRoot = process.geteuid?.() === 0;
-  if (isRoot) process.seteuid?.(65_534);
+  if (isRoot) process.seteuid?.(user);
   try {
     return act();
   } finally {
@@ -138,4 +146,23 @@ describe("DATA_DIR", () => {
       assert.match(found?.message ?? "", says);
       assert.ok(findings.some(({ subject }) => subject === "space"));
     });
+
+  const skip = process.geteuid?.() !== 0;
+  test("commands name a user without a name by the number", { skip }, () => {
+    const nameless = 61_998;
+    const data = join(folder, "data");
+    mkdirSync(data);
+    chmodSync(data, 0o755);
+    const loaded = load();
+    assert.throws(
+      () => asOther(() => openDataFolder(loaded), nameless),
+      (error) => error instanceof ConfigError && error.message.includes("sudo chown -R 61998 "),
+    );
+    chownSync(data, nameless, nameless);
+    chmodSync(data, 0o700);
+    writeFileSync(join(data, "left.log"), "");
+    const [found] = asOther(() => examineFolders(loaded), nameless);
+    assert.match(found?.message ?? "", /left\.log" belongs to root, not to user 61998$/);
+    assert.match(found?.action ?? "", /^Run: sudo chown -R 61998 /);
+  });
 });

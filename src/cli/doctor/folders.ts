@@ -14,7 +14,7 @@ import type { Loaded } from "../../server/config/load.ts";
 import { HAS_MODES, isOurs, nameOfUser, ownId } from "../../server/config/owner.ts";
 import { warnOfPlugins } from "../../server/config/plugins-folder.ts";
 import { databaseFile } from "../../server/config/resolve.ts";
-import { nearestPart, quotePath, targetOf } from "../../server/config/unwritable.ts";
+import { nearestPart, quotePath, targetOf, userWord } from "../../server/config/unwritable.ts";
 import { sizeOf } from "../../server/store/sqlite/inspection.ts";
 import { describeBytes, reportOn, type Finding } from "./finding.ts";
 
@@ -61,13 +61,13 @@ function examineOwners(folder: string): Finding[] {
   });
   const [first] = others;
   if (first === undefined) return [];
-  const user = quotePath(nameOfUser(ownId()));
+  const user = nameOfUser(ownId());
   const owner = nameOfUser(lstatSync(first).uid);
   const more = others.length === 1 ? "" : `, and ${others.length - 1} more`;
   return [
     folders.warning(
       `"${first}" belongs to ${owner}, not to ${user}${more}`,
-      `Run: sudo chown -R ${user} ${quotePath(folder)}`,
+      `Run: sudo chown -R ${userWord(ownId())} ${quotePath(folder)}`,
     ),
   ];
 }
@@ -87,7 +87,7 @@ function examineReadable({ file, config: { PLUGINS_DIR } }: Loaded): Finding[] {
       accessSync(path, isFolder ? constants.R_OK | constants.X_OK : constants.R_OK);
       return [];
     } catch {
-      const user = quotePath(nameOfUser(ownId()));
+      const user = nameOfUser(ownId());
       const mode = isFolder ? "755" : "644";
       return [
         folders.error(

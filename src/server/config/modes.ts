@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, readdirSync, statSync, type Stats } from "node:fs
 import { join } from "node:path";
 import { refuse } from "./config-error.ts";
 import { isOurs, nameOfUser, ownId } from "./owner.ts";
-import { quotePath, showMode, targetOf } from "./unwritable.ts";
+import { quotePath, showMode, targetOf, userWord } from "./unwritable.ts";
 
 /** Files and folders that are to be their owner's alone. */
 
@@ -65,7 +65,7 @@ function requireLinkOfTrusted(path: string, stats: Stats, place: string): void {
   refuse(
     place,
     `Found the link "${path}" of ${nameOfUser(stats.uid)}, expected one of ${us}, who runs the ` +
-      `service, or of root. Run: sudo chown -h ${quotePath(us)} ${quotePath(path)}`,
+      `service, or of root. Run: sudo chown -h ${userWord(ownId())} ${quotePath(path)}`,
   );
 }
 
@@ -77,7 +77,7 @@ function requireOurs(path: string, stats: Stats, place: string): void {
   refuse(
     place,
     `Found "${path}" of ${owner} (mode ${showMode(stats)}), expected what belongs to ${us}, who ` +
-      `runs the service, alone. Run: sudo chown -R ${quotePath(us)} ${word} && ` +
+      `runs the service, alone. Run: sudo chown -R ${userWord(ownId())} ${word} && ` +
       `sudo chmod ${stats.isDirectory() ? "700" : "600"} ${word}`,
   );
 }

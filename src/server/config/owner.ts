@@ -15,10 +15,14 @@ export function isOurs({ uid }: Stats): boolean {
   return !HAS_MODES || uid === ownId();
 }
 
-/** A user's name; its number where it has none. */
+/** A user's name for a sentence; its number where it has none. */
 export function nameOfUser(id: number): string {
-  if (id === ownId()) return ownName() ?? `user ${id}`;
-  return listUsers().get(id) ?? `user ${id}`;
+  return findName(id) ?? `user ${id}`;
+}
+
+/** Null where it has none. */
+export function findName(id: number): string | null {
+  return id === ownId() ? ownName() : (listUsers().get(id) ?? null);
 }
 
 function ownName(): string | null {

@@ -1,6 +1,6 @@
 import { lstatSync, statSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
-import { HAS_MODES, isOurs, nameOfUser, ownId } from "./owner.ts";
+import { findName, HAS_MODES, isOurs, nameOfUser, ownId } from "./owner.ts";
 
 /** Why a folder of the configuration cannot be written, in words that say what to do. */
 
@@ -50,7 +50,7 @@ function describeOwner(folder: string, part: string, stats: Stats): string {
 
 function toMend(folder: string, part: string, stats: Stats): string {
   const path = quotePath(folder);
-  const user = quotePath(nameOfUser(ownId()));
+  const user = userWord(ownId());
   if (isOurs(stats)) return `Run: chmod -R u+rwX ${quotePath(part)}`;
   const isAbove = folder !== part && folder.startsWith(part);
   return isAbove
@@ -61,6 +61,11 @@ function toMend(folder: string, part: string, stats: Stats): string {
 /** The permission bits, as chmod takes them. */
 export function showMode({ mode }: Stats): string {
   return (mode & 0o777).toString(8).padStart(3, "0");
+}
+
+/** A user as chown(1) and install(1) take one: by the number where there is no name. */
+export function userWord(id: number): string {
+  return quotePath(findName(id) ?? String(id));
 }
 
 /** A word of a line for a shell. */
