@@ -5,8 +5,10 @@ import { checkFirstPassword } from "../server/config/first-password.ts";
 import type { Loaded } from "../server/config/load.ts";
 import { databaseFile, nodeName, showDatabase, type Config } from "../server/config/resolve.ts";
 import { warnOfPlugins } from "../server/config/plugins-folder.ts";
+import { explainUnwritable } from "../server/config/unwritable.ts";
 import { StartError } from "../shared/errors.ts";
 import { openLog } from "../shared/log.ts";
+import { isInside, toRealPath } from "../shared/path.ts";
 import { RUNTIME } from "../shared/runtime-name.ts";
 import { warnOfFiles } from "../server/http/connections.ts";
 import type { Service, ServiceOptions } from "../server/service.ts";
@@ -97,9 +99,21 @@ async function open(stopping: AbortSignal, options: ServiceOptions): Promise<Ser
   } catch (error) {
     if (stopping.aborted && error === stopping.reason) return null;
     if (error instanceof StartError) throw new CommandError(error.message, error.exitCode);
+    if (isClosed(error)) throw toDataFailure(error, options.config);
     if (isPassing(error)) throw toStoreFailure(error as Error, options.config);
     throw toListenError(error, options.config) ?? error;
   }
+}
+
+function isClosed(error: unknown): error is Error & { path: string } {
+  const { code, path } = error as NodeJS.ErrnoException;
+  return (code === "EACCES" || code === "EPERM") && path !== undefined;
+}
+
+/** Root may have left something deep in the folder, where a start does not look first. */
+function toDataFailure(error: Error & { path: string }, { DATA_DIR }: Config): Error {
+  if (!isInside(toRealPath(DATA_DIR), toRealPath(error.path))) return error;
+  return new CommandError(explainUnwritable("DATA_DIR", DATA_DIR, error, error.path), 78);
 }
 
 /** The store was there, and then not any more, or not for as many connections. */

@@ -410,6 +410,30 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
         assert.deepEqual(await readdir(home), []);
       });
 
+      test("M10: root starts no service in the folder of another user", async () => {
+        const folder = await furnish();
+        await serve(folder);
+        const refused = await runCommand(faultsTarget(), ["serve"], { cwd: folder });
+        assert.equal(refused.code, 78, text(refused));
+        const says = /DATA_DIR "\S+" belongs to nobody, .+: begin it with sudo -u nobody$/m;
+        assert.match(refused.stderr, says);
+      });
+
+      test("M10: what root has left deep in the folder is named, with what to do", async () => {
+        const folder = await furnish({}, (path) =>
+          writeFile(join(path, "plugins/some.ts"), "export default () => 1;\n"),
+        );
+        await serve(folder);
+        const left = join(folder, "data/versions/some");
+        await chown(left, 0, 0);
+        const refused = await runCommand(target, ["serve"], { cwd: folder });
+        assert.equal(refused.code, 78, text(refused));
+        assert.ok(refused.stderr.includes(`"${left}" belongs to root (mode 700)`), text(refused));
+        assert.match(refused.stderr, /Run: sudo chown -R nobody \S+data && sudo chmod 700/);
+        const { stdout } = await runCommand(target, ["doctor"], { cwd: folder });
+        assert.ok(stdout.includes(`"${left}" belongs to root, not to nobody`), stdout);
+      });
+
       test("M10: a command of root that is interrupted leaves nothing", async () => {
         const folder = await furnish();
         await serve(folder);

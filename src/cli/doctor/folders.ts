@@ -1,15 +1,7 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  readdirSync,
-  statfsSync,
-  statSync,
-} from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ConfigError } from "../../server/config/config-error.ts";
-import { checkDataFolder } from "../../server/config/data-folder.ts";
+import { checkDataFolder, namesIn } from "../../server/config/data-folder.ts";
 import type { Loaded } from "../../server/config/load.ts";
 import { HAS_MODES, isOurs, nameOfUser, ownId } from "../../server/config/owner.ts";
 import { warnOfPlugins } from "../../server/config/plugins-folder.ts";
@@ -54,11 +46,7 @@ function examineData(loaded: Loaded): Finding[] {
 /** Files of another user are left where somebody ran a command as root. */
 function examineOwners(folder: string): Finding[] {
   if (!HAS_MODES) return [];
-  const paths = readdirSync(folder).map((name) => join(folder, name));
-  const others = paths.filter((path) => {
-    const stats = lstatSync(path, { throwIfNoEntry: false });
-    return stats !== undefined && !isOurs(stats);
-  });
+  const others = listOthers(folder);
   const [first] = others;
   if (first === undefined) return [];
   const user = nameOfUser(ownId());
@@ -70,6 +58,17 @@ function examineOwners(folder: string): Finding[] {
       `Run: sudo chown -R ${userWord(ownId())} ${quotePath(folder)}`,
     ),
   ];
+}
+
+/** Those of other users, however deep; what they have within their own folders is theirs as well. */
+function listOthers(folder: string): string[] {
+  return namesIn(folder).flatMap((name) => {
+    const path = join(folder, name);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return [];
+    if (!isOurs(stats)) return [path];
+    return stats.isDirectory() ? listOthers(path) : [];
+  });
 }
 
 function toPluginsFinding(sentence: string, folder: string): Finding {

@@ -15,7 +15,7 @@ import { isUnpackedName } from "../../shared/unpacked-name.ts";
 import { refuse } from "./config-error.ts";
 import type { Loaded } from "./load.ts";
 import { describeWide, findOurs, isWide, narrow, narrowAll } from "./modes.ts";
-import { HAS_MODES, isOurs, nameOfUser, ownId } from "./owner.ts";
+import { findName, HAS_MODES, isOurs, nameOfUser, ownId } from "./owner.ts";
 import { databaseFile } from "./resolve.ts";
 import { explainUnwritable, nearestPart, quotePath, targetOf } from "./unwritable.ts";
 
@@ -49,8 +49,8 @@ export function openDataFolder(given: Given): string[] {
   const stats = statSync(folder);
   requireOwnFolder(given, stats);
   if (!HAS_MODES) return [];
-  if (!isOurs(stats) && !isWide(stats)) return [describeOther(folder, stats)];
   const place = placeOf("DATA_DIR");
+  if (!isOurs(stats) && ownId() === 0) refuse(place, describeOther(folder, stats));
   const sentences = [
     narrow(folder, place),
     ...[...listOwn(given), ...listCopies(given)].map((path) => narrowAll(path, place)),
@@ -73,7 +73,6 @@ export function checkDataFolder(given: Given): string[] {
   requireOwnFolder(given, stats);
   if (!HAS_MODES) return [];
   const isOthers = !isOurs(stats) && ownId() === 0;
-  if (!isOthers && !isOurs(stats) && !isWide(stats)) return [describeOther(folder, stats)];
   const place = given.placeOf("DATA_DIR");
   return [folder, ...listOwn(given), ...listCopies(given)].flatMap((path) => {
     const found = isOthers ? targetOf(path) : findOurs(path, place);
@@ -82,8 +81,14 @@ export function checkDataFolder(given: Given): string[] {
   });
 }
 
+/** Root could use it: what root makes there the service's user cannot read at the next start. */
 function describeOther(folder: string, { uid }: Stats): string {
-  return `DATA_DIR "${folder}" belongs to ${nameOfUser(uid)}, who can read all of it`;
+  const user = nameOfUser(uid);
+  const word = quotePath(findName(uid) ?? `#${uid}`);
+  return (
+    `DATA_DIR "${folder}" belongs to ${user}, who could not use what root leaves there. Run this ` +
+    `command as ${user}: begin it with sudo -u ${word}`
+  );
 }
 
 /** @throws ConfigError where a folder stands in the database's place, or a link in a circle */
@@ -255,7 +260,7 @@ function findTaken(folder: string): string | undefined {
 }
 
 /** What cannot be listed is not emptied either. */
-function namesIn(folder: string): string[] {
+export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
