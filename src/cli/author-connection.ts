@@ -26,13 +26,14 @@ export function forgetConnection(dataDir: string): void {
 
 /**
  * The service that `flowhook dev` runs for a folder; null where there is none. A file
- * that others may read was not written by it: a folder from elsewhere names no service.
+ * that others may read was not written by it: a folder from elsewhere names no service. Nor does
+ * one that is closed to who asks.
  */
 export function findConnection(folder: string): AuthorConnection | null {
   const path = join(folder, AUTHOR_DATA, NAME);
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats?.isFile() !== true || isOfOthers(stats)) return null;
   try {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats?.isFile() !== true || isOfOthers(stats)) return null;
     const { url, token, pid } = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
     const isKnown = typeof url === "string" && LOOPBACK.test(url) && typeof token === "string";
     return isKnown && runs(pid) ? { url, token } : null;
