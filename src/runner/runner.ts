@@ -54,6 +54,13 @@ const channel = new Channel<FromRunner>(socket, {
 socket.on("close", end);
 socket.on("error", () => {});
 
+/**
+ * Sent to all processes of a service, these are for its server, which says what becomes of what
+ * runs here; without it the channel ends, and the runner with it. Windows has no such signals.
+ */
+if (process.platform !== "win32")
+  for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
+
 /** Not process.exit, which waits for a thread that a native call holds. */
 function end(): void {
   process.kill(process.pid, "SIGKILL");

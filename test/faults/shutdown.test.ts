@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -105,6 +106,29 @@ describe("shutdown", () => {
         text.slice(0, 300),
       );
     }
+  });
+
+  test("signals to all processes of the service cost no execution, and runners end with it", async () => {
+    await using gate = await openGate();
+    await using service = await openTestService({
+      config: { SHUTDOWN_GRACE_SEC: 30 },
+      files: { "paced.ts": PACED, "busy.js": "export default () => { for (;;); };" },
+    });
+    for (const name of ["paced", "busy"])
+      await service.createWebhook(name, name, { is_productive: true });
+    const leg = await waitingLeg(service, "paced", `?gate=${gate.url}`);
+    await gate.arrived;
+    const runners = service.runners();
+    assert.ok(runners.length > 0);
+    for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const)
+      for (const pid of runners) process.kill(pid, signal);
+    gate.open();
+    assert.equal((await leg.answer).text, '"in"');
+    assert.deepEqual(service.runners(), runners);
+    await service.call("busy", "?async");
+    await untilRunning(service, 1);
+    await service.kill();
+    await poll("the runners to end", async () => !runners.some(isThere) || null);
   });
 
   test("beyond the grace: one 302 with Connection: close, then interrupted", async () => {
@@ -297,6 +321,15 @@ describe("shutdown", () => {
     assert.match(service.logs(), /"Stopping: nothing runs"/);
   });
 });
+
+/** A process that has ended may still have a name: nobody has asked for its exit code. */
+function isThere(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
 
 /** A service that leads a group of processes, with the flow and webhook "paced". */
 async function openPaced(config: Readonly<Record<string, unknown>>): Promise<TestService> {
