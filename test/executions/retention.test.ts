@@ -99,6 +99,20 @@ test("what a key still makes known is kept beyond an age, and not beyond a numbe
   assert.equal(await count(), 0);
 });
 
+test("what is free is given back to the disk within the sweep", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { store, start, count } = await open(stack, []);
+  const input = { ...INPUT, input_value: JSON.stringify({ json: "a".repeat(2 ** 20) }) };
+  for (let n = 0; n < 24; n += 1) {
+    const row = newRow(toId(START + n, n), { created_at: START, ended_at: START });
+    await store.commit(insertExecution(row, input));
+  }
+  await start({ maxExecutions: 1 });
+  assert.equal(await count(), 1);
+  const { free } = await store.maintain();
+  assert.ok(free <= 2 ** 24, `${free} bytes`);
+});
+
 test("claims that have expired go, however many", async () => {
   await using stack = new AsyncDisposableStack();
   const { store, start } = await open(stack, [1]);

@@ -72,6 +72,8 @@ export interface StoreSize {
   /** What rows take; the files may be larger by what is free. */
   readonly used: number;
   readonly free: number;
+  /** Whether more can be given back to the disk soon: much is free, and no reader is in the way. */
+  readonly more: boolean;
 }
 
 /** What the store takes of its disk, and what that has; in bytes, null where it cannot be told. */

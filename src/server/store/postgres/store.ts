@@ -107,7 +107,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     ledger: isBeside ? NO_LEDGER : ledger,
     node,
     settled,
-    maintain: async () => ({ used: await readSize(client), free: 0 }),
+    maintain: async () => ({ used: await readSize(client), free: 0, more: false }),
     counts() {
       const { batches, records } = ledger.counts();
       const units = writer.count();

@@ -52,14 +52,19 @@ interface KnownStatement {
 /** Pages given back at once: a few milliseconds, during which commits wait. */
 const VACUUM_PAGES = 500;
 
+/** Fewer free pages are left for what comes next, and given back once a minute. */
+const MANY_PAGES = 4096;
+
 function maintain(db: Database): StoreSize {
   db.pragma(`incremental_vacuum(${VACUUM_PAGES})`);
   // Passive: waits for nobody. Without readers it lets the WAL start again from its beginning.
-  db.pragma("wal_checkpoint(PASSIVE)");
+  const [wal] = db.pragma("wal_checkpoint(PASSIVE)") as { log: number; checkpointed: number }[];
   const page = db.pragma("page_size", { simple: true }) as number;
   const free = db.pragma("freelist_count", { simple: true }) as number;
   const all = db.pragma("page_count", { simple: true }) as number;
-  return { used: (all - free) * page, free: free * page };
+  // What a long read, as of a backup, keeps from the file would make the WAL grow.
+  const isRead = wal === undefined || wal.checkpointed < wal.log;
+  return { used: (all - free) * page, free: free * page, more: free > MANY_PAGES && !isRead };
 }
 
 /**
