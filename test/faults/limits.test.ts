@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { poll } from "../blackbox/scenario.ts";
@@ -121,6 +122,20 @@ const HELD = `import { defineFlow } from "flowhook";
 const MOSTLY = `let runs = 0; export default () => { if ((runs += 1) % 20 === 0) throw new Error("no"); };`;
 
 describe("limits", () => {
+  const isLinux = process.platform === "linux";
+  test(
+    "where memory ends, the kernel takes a runner before the server",
+    { skip: !isLinux },
+    async () => {
+      await using service = await openTestService({ flows: ["echo"] });
+      const score = async (pid: number) =>
+        Number(await readFile(`/proc/${pid}/oom_score_adj`, "utf8"));
+      const scores = await Promise.all(service.runners().map(score));
+      assert.deepEqual(new Set(scores), new Set([500]));
+      assert.ok((await score(service.pid)) < 500);
+    },
+  );
+
   test("from a limit to the answer, and to the end of the thread or the runner", async () => {
     await using service = await openTestService({
       config: { CANCEL_GRACE_SEC: GRACE_MS / 1000, SYNC_MODE: "hold", WORKER_THREADS: 4 },

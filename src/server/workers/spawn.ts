@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { toRealPath } from "../../shared/path.ts";
 import { RUNNER_MARK } from "../../shared/runner-mark.ts";
@@ -73,7 +74,21 @@ export function spawnRunner(
     child.on("error", () => {});
     throw new Error("As many files and sockets are open as may be (ulimit -n)");
   }
+  offerToKernel(child);
   return child;
+}
+
+/**
+ * Where memory ends, Linux kills what is largest: what flows took is to cost their runner, and not
+ * the server, which keeps everything else. What they get no permission for is done from here.
+ */
+function offerToKernel({ pid }: ChildProcess): void {
+  if (process.platform !== "linux" || pid === undefined) return;
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, "500");
+  } catch {
+    // It has ended already, or /proc is not there: the kernel chooses by size alone.
+  }
 }
 
 /** Not the server's own flags: a loader or a debugger is not the runner's. */
