@@ -114,6 +114,8 @@ export async function bundleRunner(): Promise<Assets> {
     ["thread.cache", new Uint8Array()],
     ["flowhook.mjs", author],
     ["package.json", Buffer.from('{"type":"commonjs"}\n')],
+    // Deno looks no further up for what configures a runner: no file of another folder does.
+    ["deno.json", Buffer.from('{"workspace":[],"lock":false}\n')],
   ]);
 }
 

@@ -3,6 +3,7 @@ import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { poll } from "../blackbox/scenario.ts";
+import { openTarget } from "../blackbox/target.ts";
 import { childrenOf, openTestService, type TestService } from "./test-service.ts";
 
 /** Code that somebody puts into DATA_DIR while the service runs: no later runner loads it. */
@@ -26,6 +27,28 @@ async function onlyEntry(folder: string): Promise<string> {
 }
 
 describe("planted code", () => {
+  const deno = openTarget("deno");
+  for (const name of ["deno.json", "package.json"])
+    test(
+      `a ${name} above the data folder configures no runner of Deno`,
+      {
+        skip: deno.skip ?? false,
+      },
+      async () => {
+        const prepare = (directory: string) => writeFile(join(directory, name), "{ unfinished");
+        const config = { SYNC_MODE: "hold" };
+        await using service = await openTestService({
+          target: deno,
+          flows: ["echo"],
+          config,
+          prepare,
+        });
+        await service.createWebhook("echo", "echo", { is_productive: true });
+        const answer = await service.call("echo");
+        assert.equal(answer.status, 200, answer.text);
+      },
+    );
+
   test("L11: the program's own files are put right before a later runner starts", async () => {
     await using service = await openTestService({ flows: ["echo"], config: { SYNC_MODE: "hold" } });
     await service.createWebhook("echo", "echo", { is_productive: true });
