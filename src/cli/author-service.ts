@@ -55,7 +55,7 @@ export async function openAuthorService(
     config,
     configuration: { file: loaded.file, values: replaceValues(loaded.values, config) },
     log,
-    adminPassword: password,
+    adminPassword: () => password,
     showPassword: async () => {},
     localNames: hosts.map((host) => host.toLowerCase()),
     ...(onlooker && { onlooker }),

@@ -55,7 +55,8 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   if (service === null) return log.info("Stopped");
   signals.service = service;
   log.info(describeService(loaded, service.url), `Listening on ${service.url}`);
-  if (service.isFilled && credentials.adminPassword !== null) log.info(UNUSED_PASSWORD);
+  const isGiven = loaded.values.some(({ key }) => key === "ADMIN_PASSWORD");
+  if (service.isFilled && isGiven) log.info(UNUSED_PASSWORD);
   // Whose terminal is closed meanwhile is not greeted; the signal of it ends the service.
   if (service.adminPassword === null) await welcome(service, config).catch(() => {});
   if (demo !== null) {

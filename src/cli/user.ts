@@ -169,7 +169,7 @@ async function openFilledStore(
   await using _turn = await takeFirstStart(store, () =>
     process.stderr.write("A service starts for the first time on this database: waiting for it\n"),
   );
-  const first = await prepareFirstStart(store, given ?? loaded.credentials.adminPassword);
+  const first = await prepareFirstStart(store, () => given ?? loaded.credentials.adminPassword());
   if (first.adminPassword !== null) await showPassword(first.adminPassword);
   await first.commit();
   return store;

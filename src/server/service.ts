@@ -62,8 +62,8 @@ export interface ServiceOptions {
   /** Where the configuration came from, for whoever asks. */
   readonly configuration: Configuration;
   readonly log: Log;
-  /** FLOWHOOK_ADMIN_PASSWORD, for an empty store. */
-  readonly adminPassword: string | null;
+  /** Gives FLOWHOOK_ADMIN_PASSWORD; asked for an empty store alone. */
+  readonly adminPassword: () => string | null;
   /** Shows a generated password. It becomes valid after this, and is never told again. */
   showPassword(service: Pick<Service, "url" | "catalog" | "adminPassword">): Promise<void>;
   /** null unless told. */

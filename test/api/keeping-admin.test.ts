@@ -29,7 +29,7 @@ function disable(store: Store, { id, modified_at }: UserRow) {
 
 testStores("the last enabled admin stays, and without one others still change", async (open) => {
   await using store = await open("keeping-admin");
-  await (await prepareFirstStart(store, "correct horse battery")).commit();
+  await (await prepareFirstStart(store, () => "correct horse battery")).commit();
   const admin = await find(store, "admin");
   await store.commit([insertUser(store, { ...admin, id: "bob", name: "bob" })]);
   const last = { user: admin, held: ["admin"] };

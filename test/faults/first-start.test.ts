@@ -143,6 +143,19 @@ describe("1: the password of the first start", { skip: target.skip ?? false }, (
       await starts.logIn();
     });
 
+  test("1: a file with one that is gone is needed by the first start alone", async () => {
+    await using stack = new AsyncDisposableStack();
+    const starts = await openStarts(stack);
+    const env = { FLOWHOOK_ADMIN_PASSWORD_FILE: join(starts.folder, "gone") };
+    const { code, stderr } = await runCommand(target, ["serve"], { cwd: starts.folder, env });
+    assert.equal(code, 78, stderr);
+    assert.match(stderr, /ADMIN_PASSWORD_FILE: File ".+gone" cannot be read/);
+    await starts.logIn();
+    const running = await launch(target, starts.folder, ["serve"], environment(env));
+    assert.equal(await terminate(running.child), 0, running.logs());
+    assert.match(running.logs(), /FLOWHOOK_ADMIN_PASSWORD is not used/);
+  });
+
   test("1: a start that cannot show it makes no user", async () => {
     await using stack = new AsyncDisposableStack();
     const starts = await openStarts(stack);

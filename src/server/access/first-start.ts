@@ -58,13 +58,13 @@ async function isFilled(store: Store): Promise<boolean> {
 /**
  * Prepares what an empty store is filled with, and writes nothing yet.
  *
- * @param given FLOWHOOK_ADMIN_PASSWORD, or what a command was given; null: one is generated
+ * @param wanted gives FLOWHOOK_ADMIN_PASSWORD, or what a command was given; null: one is generated
  * @param keyUnit what the data key leaves; see key-check.ts
  * @throws ConfigError where the given password is too short
  */
 export async function prepareFirstStart(
   store: Store,
-  given: string | null,
+  wanted: () => string | null,
   keyUnit: Unit = [],
 ): Promise<FirstStart> {
   const project = await findProjectByName(store, DEFAULT_PROJECT);
@@ -79,6 +79,7 @@ export async function prepareFirstStart(
       commit: () => commit(keyUnit),
     };
   const project_id = project?.id ?? newId();
+  const given = wanted();
   requireLong(given);
   const password = given ?? generatePassword();
   const password_hash = await hashPassword(password);

@@ -26,8 +26,13 @@ export function readEnvironment(): Environment {
 
 /** What people give beside the configuration; null where it is not set. */
 export interface Credentials {
-  /** FLOWHOOK_ADMIN_PASSWORD or the content of FLOWHOOK_ADMIN_PASSWORD_FILE: for the first start. */
-  readonly adminPassword: string | null;
+  /**
+   * FLOWHOOK_ADMIN_PASSWORD or the content of FLOWHOOK_ADMIN_PASSWORD_FILE: for the first start, and
+   * read when that asks for it. A later one needs no file.
+   *
+   * @throws ConfigError where the file cannot be read, or is empty
+   */
+  readonly adminPassword: () => string | null;
   /** FLOWHOOK_URL: the service that commands speak to. */
   readonly url: string | null;
   /** FLOWHOOK_TOKEN: the login token they speak with. */
@@ -36,10 +41,9 @@ export interface Credentials {
   readonly certificateFile: string | null;
 }
 
-/** @throws ConfigError where FLOWHOOK_ADMIN_PASSWORD_FILE cannot be read, or is empty. */
 export function readCredentials(env: Environment): Credentials {
   return {
-    adminPassword: readAdminPassword(env),
+    adminPassword: () => readAdminPassword(env),
     url: env["FLOWHOOK_URL"] || null,
     token: env["FLOWHOOK_TOKEN"] || null,
     certificateFile: env["SSL_CERT_FILE"] || null,
@@ -55,7 +59,8 @@ function readAdminPassword(env: Environment): string | null {
 
 /** The variable that gives the first password of `admin`; null where none does. */
 export function nameOfPassword(env: Environment): string | null {
-  return readVariable("FLOWHOOK_ADMIN_PASSWORD", env)?.name ?? null;
+  const names = ["FLOWHOOK_ADMIN_PASSWORD_FILE", "FLOWHOOK_ADMIN_PASSWORD"];
+  return names.find((name) => env[name]) ?? null;
 }
 
 /** The time zone, and the authorities that HTTPS connections believe. */

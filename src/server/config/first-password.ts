@@ -9,9 +9,9 @@ import { databaseFile, type Config } from "./resolve.ts";
  *
  * @throws ConfigError for a password that the start would refuse
  */
-export function checkFirstPassword(config: Config, given: string | null): void {
+export function checkFirstPassword(config: Config, given: () => string | null): void {
   const database = databaseFile(config);
-  if (database !== null && !existsSync(database)) requireLong(given);
+  if (database !== null && !existsSync(database)) requireLong(given());
 }
 
 /**
