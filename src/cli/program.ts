@@ -201,6 +201,8 @@ function report(error: unknown): number {
 
 /** The faults that people can mend: one line, no stack. */
 function toKnown(error: unknown): { message: string; exitCode: number } | null {
+  const limit = limitOf(error);
+  if (limit !== null) return { message: limit, exitCode: 1 };
   if (isSystemError(error)) return { message: explain(error), exitCode: 1 };
   if (error instanceof CommandError) return error;
   if (error instanceof ConfigError) return { message: error.message, exitCode: 78 };
@@ -208,6 +210,23 @@ function toKnown(error: unknown): { message: string; exitCode: number } | null {
   if (isPassing(error))
     return { message: `Cannot use the database now: ${(error as Error).message}`, exitCode: 1 };
   return null;
+}
+
+/** What the system allows a process has come to its end: of files, or of threads and processes. */
+function limitOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { code, syscall = "", message } = error as NodeJS.ErrnoException;
+  if (code === "EMFILE" || code === "ENFILE")
+    return (
+      `Cannot go on: ${message}. Raise how many files may be open: ulimit -n, LimitNOFILE of a ` +
+      `unit, --ulimit nofile of a container`
+    );
+  const isThread = code === "ERR_WORKER_INIT_FAILED" && message.includes("EAGAIN");
+  if (!isThread && !(code === "EAGAIN" && syscall.startsWith("spawn"))) return null;
+  return (
+    `Cannot go on: ${message}. Raise how many threads and processes there may be: ulimit -u, ` +
+    `TasksMax of a unit, --pids-limit of a container`
+  );
 }
 
 /** What the system refuses, e.g. to write into a folder or to a disk that is full. */

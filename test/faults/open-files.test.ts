@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { runCommand } from "../blackbox/command.ts";
 import { poll } from "../blackbox/scenario.ts";
 import type { Target } from "../blackbox/target.ts";
 import { faultsTarget, openTestService, type TestService } from "./test-service.ts";
@@ -67,10 +71,26 @@ describe("few open files", { skip }, () => {
   });
 });
 
-function withFewFiles({ name, command, skip: whyNot }: Target): Target {
+test("fewer than a start needs: the limit is named, without a stack", { skip }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "flowhook-limit-"));
+  try {
+    const env = { FLOWHOOK_LISTEN_PORT: "0" };
+    const { code, stderr } = await runCommand(withFewFiles(faultsTarget(), 32), ["serve"], {
+      cwd: folder,
+      env,
+    });
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, /^Cannot go on: .+\. Raise how many files may be open: ulimit -n, /m);
+    assert.doesNotMatch(stderr, /\n +at /);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
+
+function withFewFiles({ name, command, skip: whyNot }: Target, files = FILES): Target {
   return {
     name,
-    command: ["/bin/sh", "-c", `ulimit -n ${FILES}; exec "$0" "$@"`, ...command],
+    command: ["/bin/sh", "-c", `ulimit -n ${files}; exec "$0" "$@"`, ...command],
     skip: whyNot,
   };
 }

@@ -72,7 +72,8 @@ export function spawnRunner(
   // Without a file for a pipe the runtime gives none, whatever its types say, and tells why later.
   if ((child.stdio as unknown) === undefined) {
     child.on("error", () => {});
-    throw new Error("As many files and sockets are open as may be (ulimit -n)");
+    const message = "As many files and sockets are open as may be (ulimit -n)";
+    throw Object.assign(new Error(message), { code: "EMFILE" });
   }
   offerToKernel(child);
   return child;
