@@ -143,14 +143,18 @@ function toBodyRefusal(error: ParseError, refused: RequestError): RequestError {
 /** The first line of a request, with any word as its method. */
 const FIRST_LINE = /^([!#$%&'*+.^_`|~\w-]{1,64}) (\S+) HTTP\/1\.[01]\r?\n/;
 
+/** What the parser says where it stopped within a method; Deno's says no more. */
+const OF_METHOD = ["HPE_INVALID_METHOD", "HPE_ERROR"];
+
 /** The parser knows the methods of standards alone: another is a word that a request may have. */
 function findUnknownMethod(error: ParseError): { method: string; target: string } | null {
   const { code, rawPacket, bytesParsed = 0 } = error;
-  if (code !== "HPE_INVALID_METHOD" || rawPacket === undefined) return null;
+  if (!OF_METHOD.includes(code) || rawPacket === undefined) return null;
   const text = Buffer.from(rawPacket).toString("latin1");
   const start = text.lastIndexOf("\n", bytesParsed) + 1;
-  const [, method, target] = FIRST_LINE.exec(text.slice(start)) ?? [];
-  return method === undefined || target === undefined ? null : { method, target };
+  const [, method = "", target] = FIRST_LINE.exec(text.slice(start)) ?? [];
+  const isWithin = bytesParsed - start <= method.length;
+  return target === undefined || !isWithin ? null : { method, target };
 }
 
 /** The first byte of a handshake of TLS, and how HTTP/2 begins. */
