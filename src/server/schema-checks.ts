@@ -10,7 +10,7 @@ const LIMIT_MS = 3000;
 /** Versions that are remembered as slow. */
 const MOST_SLOW = 1000;
 
-const REFUSALS: JobRefusals = {
+const REFUSALS: Partial<JobRefusals> = {
   tooLong: (seconds) =>
     new RequestError(
       "invalid_input",

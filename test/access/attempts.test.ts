@@ -41,6 +41,18 @@ test("a success forgives the failures with this subject", async () => {
     await lockout.guard({ subject: "a", address: "1" }, check);
 });
 
+test("what could not be checked has not failed, and forgives nothing", async () => {
+  const lockout = openLockout(LIMITS);
+  const attempt = { subject: "a", address: "1" };
+  for (let failed = 0; failed < 2; failed += 1) await lockout.guard(attempt, fail);
+  for (let times = 0; times < 10; times += 1) {
+    const unchecked = lockout.guard(attempt, () => Promise.reject(new Error("turned away")));
+    await assert.rejects(unchecked, /turned away/);
+  }
+  await lockout.guard(attempt, fail);
+  await assert.rejects(lockout.guard(attempt, pass), isRefused);
+});
+
 test("attempts at once are counted before they are checked", async () => {
   const lockout = openLockout(LIMITS);
   const all = await Promise.allSettled(

@@ -102,11 +102,14 @@ for (const route of ROUTES) {
 }
 
 for (const route of ROUTES) {
-  test(`${route.method} ${route.path} takes no parameter or member that it does not know`, async () => {
+  test(`${route.method} ${route.path} answers to no parameter or member that it does not know`, async () => {
     const asker = { name: "admin", token: await service.login(), password: ADMIN_PASSWORD };
     const { path, ...request } = await toSample(service, route, own, asker);
     const given = { ...request, token: asker.token };
-    const { text } = await service.want(422, route.method, `${path}?unknown_one=1`, given);
+    const isDocument = /^\/reference|openapi\.json$/.test(route.path);
+    const asked = `${path}?unknown_one=1`;
+    const { text } = await service.want(isDocument ? 200 : 422, route.method, asked, given);
+    if (isDocument) return;
     assert.match(text, /unknown_one: unknown/);
     if (route.method === "GET" || route.path === "/import") return;
     const body = { ...(request.body as object | undefined), unknown_one: 1 };

@@ -9,6 +9,7 @@ import {
   deleteOldAttempts,
   forgiveAttempt,
   lockLeftMs,
+  takeAttemptBack,
 } from "../../src/server/store/attempts.ts";
 import type { ClaimRow } from "../../src/server/store/claim-row.ts";
 import { findClaim } from "../../src/server/store/claims.ts";
@@ -181,6 +182,8 @@ test("failures of one address count at both, up to their limits, and are forgive
   const leftMs = await lockLeftMs(both[1], keys, limits);
   assert.ok(leftMs > 0 && leftMs <= limits.windowMs, `${leftMs} ms are left`);
   assert.equal(await lockLeftMs(both[1], { ...keys, pair: "1 b" }, limits), 0);
+  await takeAttemptBack(both[1], keys);
+  assert.equal((await add(0))?.ofPair, 4, "one is as if it had not been");
   await forgiveAttempt(both[1], keys);
   assert.equal(await lockLeftMs(both[1], keys, limits), 0);
   assert.equal((await add(0))?.ofPair, 0);

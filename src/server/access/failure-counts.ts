@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Store } from "../store/store.ts";
-import { addAttempt, forgiveAttempt, lockLeftMs } from "../store/attempts.ts";
+import { addAttempt, forgiveAttempt, lockLeftMs, takeAttemptBack } from "../store/attempts.ts";
 
 /** By what failures are counted. */
 export interface AttemptKeys {
@@ -35,6 +35,8 @@ export interface FailureCounts {
   lockLeftMs(keys: AttemptKeys): Promise<number>;
   /** It has not failed. */
   forgive(keys: AttemptKeys): Promise<void>;
+  /** It was not checked: one failure less of each. */
+  takeBack(keys: AttemptKeys): Promise<void>;
 }
 
 interface Failures {
@@ -64,6 +66,11 @@ export function openOwnCounts({ most, mostOfAddress, windowMs }: CountLimits): F
     if (failures.size > MOST_KEYS) failures.delete(failures.keys().next().value as string);
   }
 
+  function subtract(key: string): void {
+    const found = failures.get(key);
+    if (found !== undefined && found.count > 0) found.count -= 1;
+  }
+
   return {
     async add({ pair, address }) {
       const [ofPair, ofAddress] = [count(pair), count(address)];
@@ -80,8 +87,11 @@ export function openOwnCounts({ most, mostOfAddress, windowMs }: CountLimits): F
     },
     async forgive({ pair, address }) {
       failures.delete(pair);
-      const found = failures.get(address);
-      if (found !== undefined) found.count -= 1;
+      subtract(address);
+    },
+    async takeBack({ pair, address }) {
+      subtract(pair);
+      subtract(address);
     },
   };
 }
@@ -115,6 +125,7 @@ export function openSharedCounts(store: Store, limits: CountLimits): FailureCoun
     },
     lockLeftMs: (keys) => lockLeftMs(store, keys, limits),
     forgive: (keys) => forgiveAttempt(store, keys),
+    takeBack: (keys) => takeAttemptBack(store, keys),
   };
 }
 

@@ -1,12 +1,12 @@
 import { Worker } from "node:worker_threads";
 import { RequestError } from "../../shared/errors.ts";
-import { JobThread } from "../request/job-thread.ts";
+import { JobThread, overloaded } from "../request/job-thread.ts";
 
 /** It holds some 10 MB, so it goes when nothing has come for so long, in milliseconds. */
 const IDLE_MS = 10_000;
 
-/** So many take some seconds: whoever comes then is told to come again. */
-const MOST_WAITING = 64;
+/** So many take some fifteen seconds: whoever comes then is told to come again. */
+const MOST_WAITING = 256;
 
 const PROGRAM = `
 const { parentPort } = require("node:worker_threads");
@@ -47,7 +47,13 @@ export function openHashThread(): JobThread<Readonly<Record<"argon2id" | "scrypt
   return new JobThread(hire, {
     mostJobs: MOST_WAITING,
     idleMs: IDLE_MS,
-    refusals: { tooLong: failed, tooLarge: failed, tooMany: refuseCrowded },
+    refusals: {
+      tooLong: failed,
+      tooLarge: failed,
+      tooMany: refuseCrowded,
+      noThread: (cause) => overloaded("The system has no thread for passwords. Try again", cause),
+      gone: () => new RequestError("bad_request", "The client left before its turn"),
+    },
   });
 }
 

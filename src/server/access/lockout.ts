@@ -66,6 +66,10 @@ export function openLockout(
           await counts.forgive(keys);
           return passed;
         }
+      } catch (error) {
+        // Turned away, or its client is gone: whether it was right is not known.
+        await counts.takeBack(keys);
+        throw error;
       } finally {
         turns.end(keys.pair);
       }

@@ -166,9 +166,12 @@ function toRequest(
 /** What takes no parameter, or no member. */
 const NOTHING = strictObject({});
 
-/** Null: it may have names that are there twice, and its route looks at it. */
+/** They are opened by people and tools, who add parameters that mean nothing to them. */
+const DOCUMENTS = /^\/reference\b|\/openapi\.json$/;
+
+/** Null: it is not looked at, or by its route, because it may have names that are there twice. */
 function queryOf({ path, query }: Route): GenericSchema | null {
-  return path === "/export" ? null : (query ?? NOTHING);
+  return path === "/export" || DOCUMENTS.test(path) ? null : (query ?? NOTHING);
 }
 
 /** Null: it is not read, or by its route alone. */

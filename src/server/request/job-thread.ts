@@ -57,11 +57,18 @@ interface JobLimits extends QueueLimits {
   readonly refusals: JobRefusals;
 }
 
+/** Where it is told nothing else, a thread is as for large bodies. */
+type OwnLimits = Omit<JobLimits, "refusals"> & { readonly refusals: Partial<JobRefusals> };
+
 /** Refusals of jobs that the thread does not come to an end with, in the words of what it does. */
 export interface JobRefusals {
   readonly tooLong: (seconds: number) => Error;
   readonly tooLarge: () => Error;
   readonly tooMany: () => RequestError;
+  /** The system has none. */
+  readonly noThread: (cause: unknown) => RequestError;
+  /** Nobody reads it: it stands in the audit. */
+  readonly gone: () => RequestError;
 }
 
 const PARSING: JobRefusals = {
@@ -69,6 +76,9 @@ const PARSING: JobRefusals = {
     new RequestError("bad_body", `The body takes longer than ${seconds} s to parse`),
   tooLarge: () => new RequestError("bad_body", "The body takes too much memory to parse"),
   tooMany: () => overloaded("Too many large bodies wait to be parsed. Try again later"),
+  noThread: (cause) =>
+    overloaded("The system has no thread for what is large. Try again later", cause),
+  gone: () => new RequestError("bad_body", "The client is gone"),
 };
 
 const LIMITS: JobLimits = {
@@ -97,9 +107,9 @@ export class JobThread<T extends Jobs> {
   #limit: NodeJS.Timeout | undefined;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(open: () => Worker, limits: Partial<JobLimits> = {}) {
+  constructor(open: () => Worker, limits: Partial<OwnLimits> = {}) {
     this.#open = open;
-    this.#limits = { ...LIMITS, ...limits };
+    this.#limits = { ...LIMITS, ...limits, refusals: { ...PARSING, ...limits.refusals } };
   }
 
   /** Whether one more of this client may wait. @param size as in its terms */
@@ -126,7 +136,7 @@ export class JobThread<T extends Jobs> {
       const job = this.#waiting.take();
       if (job === undefined) return this.#rest();
       if (job.isWanted()) this.#start(job);
-      else job.reject(new RequestError("bad_body", "The client is gone"));
+      else job.reject(this.#limits.refusals.gone());
     }
   }
 
@@ -138,7 +148,8 @@ export class JobThread<T extends Jobs> {
       this.#worker ??= this.#hire();
       this.#worker.postMessage(job.request, [...(job.moved ?? [])]);
     } catch (error) {
-      this.#settle(() => job.reject(isNoThread(error) ? refuseThread(error) : (error as Error)));
+      const { noThread } = this.#limits.refusals;
+      this.#settle(() => job.reject(isNoThread(error) ? noThread(error) : (error as Error)));
     }
   }
 
@@ -159,7 +170,8 @@ export class JobThread<T extends Jobs> {
       else if (this.#current !== null) this.#allow(this.#current, 0);
     });
     worker.on("error", (error) => {
-      const refused = isNoThread(error) ? refuseThread(error) : this.#limits.refusals.tooLarge();
+      const { noThread, tooLarge } = this.#limits.refusals;
+      const refused = isNoThread(error) ? noThread(error) : tooLarge();
       if (worker === this.#worker) this.#lose(refused);
     });
     // It is no reason for the process to go on; a listener that comes later would make it one.
@@ -204,10 +216,6 @@ function tell(job: Job, answer: JobAnswer): void {
 /** Whether the system has none: a limit of processes, or of memory, is reached. */
 function isNoThread(error: unknown): boolean {
   return (error as { code?: unknown }).code === "ERR_WORKER_INIT_FAILED";
-}
-
-function refuseThread(cause: unknown): RequestError {
-  return overloaded("The system has no thread for what is large. Try again later", cause);
 }
 
 export function overloaded(detail: string, cause?: unknown): RequestError {

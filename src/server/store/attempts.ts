@@ -60,17 +60,23 @@ export async function lockLeftMs(
 
 /** Forgives all failures of the pair, and one of the address. */
 export async function forgiveAttempt(store: Store, { pair, address }: Keys): Promise<void> {
-  const { rows } = store;
-  await store.commit([
-    toStatement(
-      rows
-        .updateTable("attempt")
-        .set((e) => ({ failures: e("failures", "-", 1) }))
-        .where("key", "=", address)
-        .where("failures", ">", 0),
-    ),
-    toStatement(rows.deleteFrom("attempt").where("key", "=", pair)),
-  ]);
+  const all = store.rows.deleteFrom("attempt").where("key", "=", pair);
+  await store.commit([subtractOne(store, address), toStatement(all)]);
+}
+
+/** One failure less of both keys, in the order in which they are counted. */
+export async function takeAttemptBack(store: Store, { pair, address }: Keys): Promise<void> {
+  await store.commit([pair, address].toSorted().map((key) => subtractOne(store, key)));
+}
+
+function subtractOne({ rows }: Store, key: string): Statement {
+  return toStatement(
+    rows
+      .updateTable("attempt")
+      .set((e) => ({ failures: e("failures", "-", 1) }))
+      .where("key", "=", key)
+      .where("failures", ">", 0),
+  );
 }
 
 /** Longer than any window: what is older counts no more. */

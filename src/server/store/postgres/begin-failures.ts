@@ -13,7 +13,7 @@ const AGAIN_MS = 10_000;
  */
 export class BeginFailures {
   readonly #tell: (reason: string | null) => void;
-  /** When the first try began that failed, with none that did not since; as performance.now(). */
+  /** When it was first told of one that failed, with none that did not since; as performance.now(). */
   #since: number | null = null;
   /** When the last one failed. */
   #failedAt = 0;
@@ -33,8 +33,7 @@ export class BeginFailures {
     return this.#since !== null && this.#failedAt - this.#since >= FAILING_MS;
   }
 
-  /** @param triedAt when these were given to the thread, as performance.now() */
-  learn(entries: readonly LedgerEntry[], errors: Recorded["errors"], triedAt: number): void {
+  learn(entries: readonly LedgerEntry[], errors: Recorded["errors"]): void {
     if (errors.length === 0 && this.#since === null) return;
     const byPlace = new Map(errors);
     const begins = entries.flatMap(({ record }, at) =>
@@ -44,12 +43,14 @@ export class BeginFailures {
     const failures = begins.filter(isFailure);
     const [failure] = failures;
     if (failure === undefined || failures.length < begins.length) this.#recorded();
-    else this.#failed(failure.message, triedAt);
+    else this.#failed(failure.message);
   }
 
-  #failed(reason: string, triedAt: number): void {
-    this.#since ??= triedAt;
-    this.#failedAt = performance.now();
+  /** One alone may have met a lock that is gone; and one of long ago says nothing of this one. */
+  #failed(reason: string): void {
+    const at = performance.now();
+    if (this.#since === null || at - this.#failedAt > 2 * AGAIN_MS) this.#since = at;
+    this.#failedAt = at;
     if (!this.#isLasting || this.#isTold) return;
     this.#isTold = true;
     this.#tell(reason);

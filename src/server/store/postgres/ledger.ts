@@ -57,9 +57,8 @@ export class PostgresLedger implements Ledger {
       new LaneQueue({
         write: async (records) => {
           this.#records += records.length;
-          const triedAt = performance.now();
           const written = await options.record(lane, records);
-          failures.learn(records, written.errors, triedAt);
+          failures.learn(records, written.errors);
           this.#batches += written.batches;
           return written;
         },
