@@ -324,7 +324,9 @@ describe("store in PostgreSQL", () => {
     try {
       await client.query("begin; lock table execution_input");
       assert.equal(await call(), 503);
-      assert.equal(await isReady(), false, "after one that was tried for as long as any is");
+      assert.equal(await isReady(), true, "one alone may have met a lock that is gone");
+      assert.equal(await call(), 503);
+      assert.equal(await isReady(), false, "after two, each tried for as long as any is");
       assert.match(service.logs(), /No call can be recorded, .*timeout/);
       await client.query("commit");
       // Nobody has called meanwhile.
@@ -338,8 +340,6 @@ describe("store in PostgreSQL", () => {
       // As a table whose disk is full: each is refused at once.
       await client.query("alter table execution_input add constraint none check (false) not valid");
       const begun = performance.now();
-      assert.notEqual(await call(), 201);
-      assert.equal(await isReady(), true, "one alone says nothing of those that follow");
       await poll("readiness 503", async () => {
         assert.notEqual(await call(), 201);
         return (await isReady()) ? null : true;
