@@ -123,7 +123,7 @@ function describeDifference(
 
 /**
  * Members without the password first, so that a webhook is enabled as it is meant to be; before them
- * only the guarded ones that they need.
+ * only the guarded ones that they need, where those are given as they need them.
  */
 async function change(
   client: Client,
@@ -138,8 +138,8 @@ async function change(
   const needed: string[] = await setting.set(free).then(
     () => [],
     (error: unknown) => {
-      const members = error instanceof RefusedFailure ? findNeeded(error.fields) : [];
-      if (members.some((member) => member in guarded)) return members;
+      const members = error instanceof RefusedFailure ? findNeeded(error.fields, guarded) : [];
+      if (members.length > 0) return members;
       throw error;
     },
   );

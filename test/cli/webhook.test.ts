@@ -236,6 +236,17 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     const after = (await state()) as Record<string, unknown>;
     assert.deepEqual([after["is_enabled"], after["require_login"]], [true, true]);
     assert.match(JSON.stringify(after["limits"]), /"by":"user"/);
+    const custom = { algorithm: "token", header: "X-Token" };
+    const signature = { scheme: "custom", secrets: ["set"], custom };
+    await session.write("open.json", JSON.stringify({ signature }));
+    await succeed(set, PASSWORD_LINE);
+    const signed = await state();
+    for (const weaker of [null, { ...signature, mode: "observe" }]) {
+      const wrong = { signature: weaker, idempotency: { from: "scheme" } };
+      await session.write("open.json", JSON.stringify(wrong));
+      assert.match(await refuse(set, 1, PASSWORD_LINE), /^idempotency\.from: [^.]+\n$/);
+      assert.deepEqual(await state(), signed);
+    }
     await succeed(["delete", "shut"]);
   });
 

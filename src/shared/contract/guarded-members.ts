@@ -5,15 +5,34 @@ export function isGuarded(member: string): boolean {
   return GUARDED.includes(member);
 }
 
-/** Members that others can need a guarded one for, by their paths. */
-const NEEDED: Readonly<Record<string, string>> = {
-  "idempotency.from": "signature",
-  "limits.rate.by": "require_login",
+interface Need {
+  readonly member: string;
+  /** Whether a value of it is what is needed. */
+  readonly isMet: (given: unknown) => boolean;
+}
+
+/** What members can need a guarded one for, by their paths. */
+const NEEDED: Readonly<Record<string, Need>> = {
+  "idempotency.from": { member: "signature", isMet: isEnforced },
+  "limits.rate.by": { member: "require_login", isMet: (given) => given === true },
 };
 
-/** The guarded members without which those that were refused may not be set. */
-export function findNeeded(refused: readonly string[]): string[] {
-  return refused.flatMap((path) => (Object.hasOwn(NEEDED, path) ? [NEEDED[path] ?? ""] : []));
+function isEnforced(signature: unknown): boolean {
+  if (typeof signature !== "object" || signature === null) return false;
+  return !("mode" in signature) || signature.mode === "enforce";
+}
+
+/**
+ * The guarded members without which those that were refused may not be set; none where what is given
+ * of them would not do.
+ */
+export function findNeeded(
+  refused: readonly string[],
+  given: Readonly<Record<string, unknown>>,
+): string[] {
+  const needs = Object.entries(NEEDED).filter(([path]) => refused.includes(path));
+  const isMet = needs.every(([, need]) => need.isMet(given[need.member]));
+  return isMet ? needs.map(([, { member }]) => member) : [];
 }
 
 /** What to say of one in a webhook that is created; null of any other member. */
