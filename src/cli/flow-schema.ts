@@ -27,11 +27,21 @@ async function printSchema({
 
 /** Of a call its `json`, and its `query` where it has one; of any other input the whole. */
 export function draftSchema(input: unknown): string {
-  if (!isRecord(input) || !("json" in input || "query" in input)) return draft([input]);
+  if (!isRecord(input) || !isOfCall(input)) return draft([input]);
   const { json, query } = input;
   const hasQuery = isRecord(query) && Object.keys(query).length > 0;
   return draft([{ ...("json" in input ? { json } : {}), ...(hasQuery ? { query } : {}) }]);
 }
+
+/** Whether a flow is given it as a call, or as a part of one: with another member it is the flow's own. */
+function isOfCall(input: Readonly<Record<string, unknown>>): boolean {
+  if (!Object.keys(input).every((name) => OF_CALL.includes(name))) return false;
+  const { query } = input;
+  const isQuery = isRecord(query) && Object.values(query).every((text) => typeof text === "string");
+  return "json" in input || isQuery;
+}
+
+const OF_CALL = ["method", "path", "headers", "query", "auth", "json"];
 
 const SCALARS = ["string", "number", "boolean"] as const;
 
