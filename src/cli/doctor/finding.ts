@@ -22,7 +22,7 @@ export interface Finding {
 /** Finding of one subject, by their states. */
 export interface Reporter {
   ok(message: string): Finding;
-  skipped(message: string): Finding;
+  skipped(message: string, action?: string): Finding;
   warning(message: string, action: string): Finding;
   error(message: string, action: string): Finding;
 }
@@ -30,7 +30,7 @@ export interface Reporter {
 export function reportOn(subject: Finding["subject"]): Reporter {
   return {
     ok: (message) => ({ subject, state: "ok", message, action: null }),
-    skipped: (message) => ({ subject, state: "skipped", message, action: null }),
+    skipped: (message, action) => ({ subject, state: "skipped", message, action: action ?? null }),
     warning: (message, action) => ({ subject, state: "warning", message, action }),
     error: (message, action) => ({ subject, state: "error", message, action }),
   };

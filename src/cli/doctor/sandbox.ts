@@ -165,6 +165,10 @@ function judgeFlows(config: Config, list: readonly Flow[]): Finding[] {
   if (list.length > 0) return [flows.ok(`All flows can run (${list.length})`)];
   const message = `There are no flows in "${config.PLUGINS_DIR}"`;
   if (databaseFile(config) === null && config.FLOWS_SHARED)
-    return [flows.ok(`${message}: those of the other nodes serve here`)];
-  return [flows.warning(message, "Write one: flowhook flow new NAME")];
+    return [
+      flows.skipped(`${message}: those of other nodes serve here, where there are any`, FIRST),
+    ];
+  return [flows.warning(message, FIRST)];
 }
+
+const FIRST = "Write one: flowhook flow new NAME";
