@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import type { Config } from "../server/config/resolve.ts";
 import { quotePath } from "../server/config/unwritable.ts";
 import { flowName, nameError } from "../server/flows/names.ts";
@@ -26,8 +26,8 @@ export async function newFlow(
     options.config === undefined
       ? readAuthorFolder(findAuthorFolder())
       : readConfiguration(options);
-  const meant = name.replace(/\.[cm]?[jt]s$/, "").replaceAll("/", ".");
-  if (meant !== name && !/^\.|\.\.|\.$/.test(meant))
+  const meant = toMeant(name, config.PLUGINS_DIR);
+  if (meant !== name && !/^$|^\.|\.\.|\.$/.test(meant))
     throw new CommandError(`A flow is given by its name and not by its file: write "${meant}"`, 2);
   const path = `${name.split(".").join("/")}.ts`;
   const error = nameError(name);
@@ -52,6 +52,13 @@ export async function newFlow(
       `Call it over HTTP, from this machine: flowhook dev\n` +
       `On a service it needs a webhook: flowhook webhook create --flow ${quotePath(name)} ${word}\n`,
   );
+}
+
+/** The name of a flow that is given by its file, which may stand below the plugins folder's own name. */
+function toMeant(given: string, plugins: string): string {
+  const folder = `${basename(plugins)}/`;
+  const file = given.startsWith(folder) ? given.slice(folder.length) : given;
+  return file.replace(/\.[cm]?[jt]s$/, "").replaceAll("/", ".");
 }
 
 /** A test that is there already stays as it is. */

@@ -151,6 +151,7 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
       ["greet.ts", "greet"],
       ["billing/invoice", "billing.invoice"],
       ["billing/invoice.mjs", "billing.invoice"],
+      ["plugins/billing/invoice.ts", "billing.invoice"],
     ] as const;
     for (const [given, name] of rows) {
       const refused = await place.run(["flow", "new", given]);
@@ -160,6 +161,9 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
         new RegExp(`by its name and not by its file: write "${name}"$`, "m"),
       );
     }
+    const empty = await place.run(["flow", "new", ".ts"]);
+    assert.equal(empty.code, 2, all(empty));
+    assert.match(empty.stderr, /^No flow can be called "\.ts": /);
   });
 
   test("new: a test of a name with quotes parses", async () => {
