@@ -128,12 +128,14 @@ function fromInput(input: TestInput | JsonValue): Made {
 
 /**
  * Whether it is filled in as a call has it. A value of the flow's own is not.
- * @throws TypeError where a member of a request was misspelt
+ * @throws TypeError where a member was misspelt beside one of a request
  */
 function isOfRequest(input: TestInput | JsonValue): input is TestInput {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return false;
-  const unknown = Object.keys(input).filter((name) => !MEMBERS.includes(name));
-  const isMeant = (name: string) => "raw_body" in input || isMisspelt(name);
+  const names = Object.keys(input);
+  const unknown = names.filter((name) => !MEMBERS.includes(name));
+  const isRequest = unknown.length < names.length;
+  const isMeant = (name: string) => "raw_body" in input || (isRequest && isMisspelt(name));
   const wrong = unknown.find(isMeant);
   if (wrong !== undefined) throw new TypeError(describeUnknown(wrong, "input", MEMBERS));
   const { query = {}, headers = {} } = input as TestInput;

@@ -144,7 +144,7 @@ test("what is not given is as in a call", async () => {
 });
 
 test("what is no request is input_value as it is", async () => {
-  const given = [{ order: 7, json: 1 }, { data: [] }, { query: "select 1" }];
+  const given = [{ order: 7, json: 1 }, { data: [] }, { query: "select 1" }, { author: "Ada", title: "x" }];
   for (const input of given) assert.deepEqual((await testFlow(raw, input)).output_value, { ...input, raw: null });
   for (const input of ["text", 5, null, [1]]) assert.deepEqual((await testFlow(as_is, input)).output_value, input);
 });
@@ -178,7 +178,7 @@ test("the sandbox is the real one", async () => {
 });
 
 test("mistakes of a test say what was meant", async () => {
-  await assert.rejects(testFlow(order, { qurey: {} }), /Unknown member "qurey" of the input: did you mean "query"/);
+  await assert.rejects(testFlow(order, { path: "a", qurey: {} }), /Unknown member "qurey" of the input: did you mean "query"/);
   await assert.rejects(testFlow(raw, { raw_body: "a", order: 7 }), /Unknown member "order" of the input: known are/);
   await assert.rejects(testFlow(raw, {}, { sercets: {} }), /Unknown member "sercets" of the options: did you mean "secrets"/);
   const { log } = await testFlow(order, { json: { quantity: 1 } });
