@@ -102,8 +102,8 @@ export function adviseOnFile(thrown: unknown, directory: string): string | null 
 }
 
 const NOT_KEPT =
-  "Of the flow's folder a version has only the files that its code names, each in one literal, as in " +
-  'new URL("./page.html", import.meta.url)';
+  "of the flow's folder a version has only the files that its code names, each in one literal that " +
+  'begins with ./ or ../, as in new URL("./page.html", import.meta.url)';
 
 /** The runtime names a flag of its own. Which file it was is not the caller's to know: the log has it. */
 function adviseOnAccess(thrown: object): string | null {

@@ -246,7 +246,7 @@ function failure(execution: Execution, thrown: unknown): Ended {
   const origin = importErrors.holds(thrown) ? thrown.cause : thrown;
   execution.log.write("error", [toStack(origin)]);
   const advice = adviseOnFile(origin, data.spec.directory);
-  if (advice !== null) execution.log.write("warn", [advice]);
+  if (advice !== null) execution.log.write("warn", [`A file was not found: ${advice}`]);
   // Callers see it: where the service keeps its files is not theirs to know.
   const status_message = js.toWellFormed(tidy(toMessage(thrown)));
   const response = keepShort(execution.response);

@@ -68,8 +68,9 @@ test("what a flow throws names its files from its own folder on", async () => {
 
 test("a file that code does not name in one literal is told to be no part of the version", async () => {
   const told =
-    /^warn Of the flow's folder a version has only the files that its code names, each in one/m;
+    /^warn A file was not found: of the flow's folder a version has .*, each in one literal that begins with \.\/ or \.\.\/,/m;
   const rows: [body: string, told: RegExp | null][] = [
+    ["fs.readFileSync(path.join(import.meta.dirname, 'page.html'))", told],
     ["await import(`./handlers/${flow.execution.webhook}.ts`)", told],
     ["fs.readFileSync(path.join(import.meta.dirname, 'data', 'mail.txt'))", told],
     ["fs.readFileSync(new URL(`./data/${flow.execution.webhook}.txt`, import.meta.url))", told],
@@ -88,7 +89,7 @@ test("a file that code does not name in one literal is told to be no part of the
   const { message } = (await inspect(early)) as { message: string };
   assert.match(
     message,
-    /^flow\.ts:1:\d+: ENOENT: .*'data\/a\.txt'; Of the flow's folder a version has/,
+    /^flow\.ts:1:\d+: ENOENT: .*'data\/a\.txt'; of the flow's folder a version has/,
   );
 });
 
