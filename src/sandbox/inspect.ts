@@ -6,7 +6,7 @@ import { TOO_EARLY, isGranted, lineFor, type Grantable } from "./builtins.ts";
 import { importError } from "./import-error.ts";
 import type { Imports } from "./modules.ts";
 import { describeSchemas } from "./schema-text.ts";
-import { adviseOnFile, relative, toStack, valueOf } from "./text.ts";
+import { adviseOnFile, cut, relative, toStack, valueOf } from "./text.ts";
 import type { Imported, ThreadData, Withheld } from "../shared/wire/thread-messages.ts";
 
 const NOTHING: Withheld = { files: false, net: false };
@@ -30,7 +30,7 @@ export async function inspect(data: ThreadData, imports: Imports): Promise<Impor
     const isFile = valueOf(error, "code") === "ENOENT";
     const advice = isDenied(error) ? TOO_EARLY : isFile ? adviseOnFile(error, directory) : null;
     const message = advice === null ? told : `${told}; ${advice}`;
-    const stack = relative(toStack(error), directory, data.hidden);
+    const stack = cut(relative(toStack(error), directory, data.hidden));
     return toResult({ kind: "broken", message, stack, isNoFlow: error instanceof NoFlowError });
   }
 }

@@ -16,17 +16,19 @@ const { toStringTag } = Symbol;
 const INSPECT = { depth: 4, maxArrayLength: 50, maxStringLength: MAX_TEXT, breakLength: 120 };
 const formatAll = formatWithOptions.bind(undefined, INSPECT);
 const CUT = " … (cut)";
-const MOST_KEPT = MAX_TEXT - js.byteLength(CUT);
+/** Of what is printed, before its paths and frames are tidied: most of a stack goes then. */
+const MAX_PRINTED = 16 * MAX_TEXT;
 const HALF_PAIR = /[\uD800-\uDBFF]$/;
 
-/** At most MAX_TEXT bytes of UTF-8, without half a surrogate pair at the cut. */
-export function cut(text: string): string {
+/** At most so many bytes of UTF-8, without half a surrogate pair at the cut. */
+export function cut(text: string, most = MAX_TEXT): string {
   // A unit of a string has at most three bytes, so that short ones need no count.
-  if (text.length * 3 <= MAX_TEXT) return text;
-  if (text.length <= MAX_TEXT && js.byteLength(text) <= MAX_TEXT) return text;
-  let kept = js.slice(text, 0, MOST_KEPT);
+  if (text.length * 3 <= most) return text;
+  if (text.length <= most && js.byteLength(text) <= most) return text;
+  const mostKept = most - js.byteLength(CUT);
+  let kept = js.slice(text, 0, mostKept);
   for (;;) {
-    const over = js.byteLength(kept) - MOST_KEPT;
+    const over = js.byteLength(kept) - mostKept;
     if (over <= 0) break;
     kept = js.slice(kept, 0, -js.floor((over + 2) / 3));
   }
@@ -34,12 +36,12 @@ export function cut(text: string): string {
   return js.toWellFormed(kept) + CUT;
 }
 
-/** What `console.log` would print. */
+/** What `console.log` would print; cut where it is far longer than a line. */
 export function format(values: readonly unknown[]): string {
   const only = values[0];
-  if (values.length === 1 && typeof only === "string") return cut(only);
+  if (values.length === 1 && typeof only === "string") return cut(only, MAX_PRINTED);
   try {
-    return cut(js.apply(formatAll, undefined, values));
+    return cut(js.apply(formatAll, undefined, values), MAX_PRINTED);
   } catch {
     return formatApart(values);
   }
@@ -50,7 +52,7 @@ function formatApart(values: readonly unknown[]): string {
   let text = "";
   for (let at = 0; at < values.length; at += 1)
     text += (at === 0 ? "" : " ") + formatOne(values[at]);
-  return cut(text);
+  return cut(text, MAX_PRINTED);
 }
 
 function formatOne(value: unknown): string {
@@ -74,14 +76,27 @@ export function toMessage(thrown: unknown): string {
   if (refused !== null) return refused;
   const message = member(thrown, "message");
   if (message !== null && message !== "") {
-    // What `using` throws where both a block and its end have failed says neither error.
-    const reason = valueOf(thrown, message === FETCH_FAILED ? "cause" : "suppressed");
+    const reason = message === FETCH_FAILED ? valueOf(thrown, "cause") : findSuppressed(thrown);
     return cut(withReason(message, reason));
   }
   if (isNativeError(thrown)) return cut(withReason(member(thrown, "name") ?? "Error", thrown));
   if (isResponse(thrown)) return THREW_RESPONSE;
   return cut(`The flow threw ${format([thrown])}`);
 }
+
+/** What `using` throws where ends of a block have failed says no error: the first is the innermost. */
+function findSuppressed(thrown: object): unknown {
+  let found = valueOf(thrown, "suppressed");
+  for (let depth = 0; depth < MOST_SUPPRESSED; depth += 1) {
+    const inner = isNativeError(found) ? valueOf(found, "suppressed") : null;
+    if (!isNativeError(inner)) break;
+    found = inner;
+  }
+  return found;
+}
+
+/** They may lead back to themselves. */
+const MOST_SUPPRESSED = 100;
 
 const THREW_RESPONSE =
   "The flow threw a Response: a fetch handler returns it, and run calls flow.webhook_response";
@@ -131,17 +146,17 @@ function withReason(message: string, error: unknown): string {
   return reason === null ? message : `${message}: ${js.split(reason, "\n")[0]}`;
 }
 
-/** The stack with its causes, and without what objects an error holds. */
+/** The stack with its causes, and without what objects an error holds; to be cut once it is tidied. */
 export function toStack(thrown: unknown): string {
   return isNativeError(thrown) ? formatError(thrown) : toMessage(thrown);
 }
 
 function formatError(error: Error): string {
   try {
-    return cut(inspect(plainError(error), INSPECT));
+    return cut(inspect(plainError(error), INSPECT), MAX_PRINTED);
   } catch {
     // Of a class that prints itself with what no copy has.
-    return cut(member(error, "stack") ?? toMessage(error));
+    return cut(member(error, "stack") ?? toMessage(error), MAX_PRINTED);
   }
 }
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { toMessage, toStack } from "../../src/sandbox/text.ts";
+import { FlowLog } from "../../src/sandbox/flow-log.ts";
+import { relative, toMessage, toStack } from "../../src/sandbox/text.ts";
 
 /** What a log says of an error that a flow threw. */
 
@@ -59,6 +60,35 @@ test("both errors of what using throws are told, and in the message that of the 
   const plain = Object.assign(new Error("plain"), { error: "a text", suppressed: 1 });
   assert.match(toStack(plain), /error: 'a text',\n\s+suppressed: 1/);
   assert.equal(toMessage(plain), "plain");
+});
+
+test("of several ends that fail, the log and the message tell what the block threw", () => {
+  const hidden = "/hidden/program";
+  const frames = Array.from(
+    { length: 10 },
+    (_, at) => `\n    at work${at} (${hidden}/${"a".repeat(150)}.js:${at}:1)`,
+  ).join("");
+  const fail = (text: string) =>
+    Object.assign(new Error(text), {
+      stack: `Error: ${text}${frames}\n    at own (/v/flow.ts:1:2)`,
+    });
+  let thrown = fail("in the block");
+  for (const name of ["third", "second", "first"])
+    thrown = Object.assign(new SuppressedError(fail(name), thrown, "suppressed"), {
+      stack: `SuppressedError: suppressed${frames}`,
+    });
+  assert.equal(toMessage(thrown), "suppressed: in the block");
+  const lines: string[] = [];
+  const tidy = (text: string) => relative(text, "/v", [hidden]);
+  const log = new FlowLog(10, tidy, ({ text }) => lines.push(text));
+  log.write("error", [toStack(thrown)]);
+  assert.match(String(lines), /Error: in the block\n\s+at own \(flow\.ts:1:2\)/);
+  log.write("error", [`${"x".repeat(3900)}${frames}`]);
+  assert.doesNotMatch(String(lines), /hidden/);
+
+  const circle: Error & { suppressed?: unknown } = new Error("circle");
+  circle.suppressed = circle;
+  assert.equal(toMessage(circle), "circle: circle");
 });
 
 test("errors that lead back to themselves, long chains and odd members are told", () => {
