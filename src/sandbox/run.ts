@@ -253,11 +253,11 @@ function namesOf(issue: unknown): string[] {
 
 /** @throws {Error} where its response is wrong, JSON cannot say the value, or it is too long or too deep. */
 function toEnding(execution: Execution, value: unknown, maxBytes: number): Ended {
-  if (execution.fault !== null) throw execution.fault.error;
   const output_value =
     value === undefined ? "null" : toValueText(value, "flow's result", execution.log);
+  // Its `toJSON` may have set all of them.
+  if (execution.fault !== null) throw execution.fault.error;
   checkSize("output", output_value, maxBytes);
-  // Its `toJSON` may have set them.
   const { status_message, response } = execution;
   checkResponse(response, maxBytes);
   return new Ended({ status_message, output_value, response });

@@ -34,11 +34,32 @@ async function countKept(collect: (options: { type: "minor" }) => void): Promise
   return jobs.filter((job) => job.deref() !== undefined).length;
 }
 
+test("a wrong response fails a run, also one that the result's toJSON makes and catches", async () => {
+  const flow = (given: { webhook_response: (response: object) => void }) => {
+    const answer = () => {
+      try {
+        given.webhook_response({ status: 99 });
+      } catch {}
+      return 1;
+    };
+    return { toJSON: answer };
+  };
+  const execution = begin(toJob("1", "{}"));
+  await assert.rejects(run(flow, execution, CLIENT, LIMITS), /integer from 200 to 599 as status/);
+});
+
 async function runOne(id: string): Promise<Job> {
   const echo = (flow: { input_value: unknown }) => flow.input_value;
   const input_value = JSON.stringify({ id, text: "x".repeat(500) });
+  const job = toJob(id, input_value);
+  const ending = await run(echo, begin(job), CLIENT, LIMITS);
+  assert.equal(ending.output_value, input_value);
+  return job;
+}
+
+function toJob(id: string, input_value: string): Job {
   const execution = JSON.stringify({ id, webhook: "echo", flow: "echo" });
-  const job: Job = {
+  return {
     id,
     execution,
     input_value,
@@ -47,9 +68,6 @@ async function runOne(id: string): Promise<Job> {
     base_url: "http://127.0.0.1/",
     target: null,
   };
-  const ending = await run(echo, begin(job), CLIENT, LIMITS);
-  assert.equal(ending.output_value, input_value);
-  return job;
 }
 
 function begin(job: Job): Execution {
