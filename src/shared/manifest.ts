@@ -141,7 +141,7 @@ function generator(what: string): string {
   return `is a generator, of which nothing would run: write "async ${what}" without "*"`;
 }
 
-/** @throws {Error} also where it declares what only `run` has: to leave that out would go unseen. */
+/** @throws {Error} also where it has an `input` or secrets, whose lack would go unseen. */
 function fromHandler(handler: object): Declaration {
   const rest = declared(Handler, handler);
   if (isStandardSchema(Reflect.get(handler, "input"))) throw new Error(UNCHECKED);
