@@ -57,10 +57,15 @@ export function adviseOn(told: string): string {
   const advised = js.firstOf(MISTAKES, ({ message, advice }) => {
     const found = js.exec(message, told);
     if (found === null) return null;
-    return told + (typeof advice === "string" ? advice : advice(found));
+    return (
+      js.replaceAll(told, NAMESPACE, "") + (typeof advice === "string" ? advice : advice(found))
+    );
   });
   return advised ?? told;
 }
+
+/** What the runtime says of `module`: it refuses that as well. */
+const NAMESPACE = ". Use `namespace` instead.";
 
 const ALMOST_DEFINE = /^(?:define|create|make)_?flows?$/i;
 
@@ -86,11 +91,12 @@ export function describeUrl(specifier: string): string {
   const shown = js.slice(specifier, 0, 100);
   if (js.startsWith(specifier, "node:"))
     return `Cannot import "${shown}" in a flow: it is no module of Node that flows are given`;
-  return (
-    `Cannot import "${shown}": flows import files and packages, not URLs; ` +
-    "install its package in PLUGINS_DIR/node_modules"
-  );
+  const message = `Cannot import "${shown}": flows import files and packages, not URLs`;
+  if (js.exec(PUBLISHED, specifier) === null) return message;
+  return `${message}; install its package in PLUGINS_DIR/node_modules`;
 }
+
+const PUBLISHED = /^(?:npm|jsr|https?):/i;
 
 const ENDINGS = [".ts", ".mts", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.js"];
 const ENDINGS_OF_FOLDER = ["index.ts", "index.js"];
@@ -118,11 +124,13 @@ export function findMeant(specifier: string, path: string): string | null {
 /**
  * Why what lies elsewhere cannot be imported.
  *
- * @param isPackage whether it was asked for by a package's name
+ * @param isPackage whether packages alone were allowed
+ * @param isFound whether it was looked for and found, as through a link
  */
-export function describeOutside(specifier: string, isPackage: boolean): string {
+export function describeOutside(specifier: string, isPackage: boolean, isFound: boolean): string {
   const message = `Cannot import "${specifier}": it is outside`;
-  if (isPackage) return `${message} PLUGINS_DIR/node_modules; install a copy there, not a link`;
+  if (isPackage)
+    return `${message} PLUGINS_DIR/node_modules${isFound ? "; install a copy there, not a link" : ""}`;
   return (
     `${message} the folder of the flow; it imports what lies in PLUGINS_DIR, ` +
     'by a path from its own file, such as "./prices.ts"'

@@ -257,7 +257,7 @@ function outside(rules: Rules, specifier: string, allowed: string, path: string)
   const { plugins_dir } = rules.data.spec;
   if (allowed === rules.packages && isAbove(path, plugins_dir))
     return new js.Error(describeAbove(specifier, plugins_dir));
-  return new js.Error(describeOutside(specifier, allowed === rules.packages));
+  return new js.Error(describeOutside(specifier, allowed === rules.packages, path !== ""));
 }
 
 function formatOf(path: string): string {

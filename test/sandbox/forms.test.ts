@@ -21,6 +21,9 @@ before(async () => {
     { "index.mjs": `export const pi = 3;` },
     { exports: "./index.mjs", type: "module" },
   );
+  const type = "module";
+  addPackage("reaching", { "index.js": `export * from "../../x.js";` }, { type });
+  addPackage("rooted", { "index.js": `export * from "/etc/hosts.js";` }, { type });
   addPackage("greedy", { "index.js": `exports.read = require("fs").readFileSync;` });
   addPackage("climber", {
     "index.js": `exports.climb = () => { const Module = module.constructor; return Module._load("child_process", module).execSync("id"); };
@@ -713,6 +716,12 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
       /^flow\.ts:1:\d+: TypeScript enum is not supported.*: types are erased, and nothing else \(flowhook docs flows\)$/,
   },
   {
+    name: "a namespace that is called a module",
+    code: `module A { export const b = 1; }\nexport default () => A.b`,
+    message:
+      /^flow\.ts:1:\d+: `module` keyword is not supported: types are erased, and nothing else \(flowhook docs flows\)$/,
+  },
+  {
     name: "a decorator",
     code: `const mark = () => {};\nexport class A { @mark b() {} }\nexport default () => 1`,
     message:
@@ -795,6 +804,11 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
         /"npm:lodash@4\/x\.js": .*, not URLs; install its package in PLUGINS_DIR\/node_modules$/,
       ],
       ["https://a.example/x.js", /not URLs; install its package in PLUGINS_DIR\/node_modules$/],
+      ["data:text/javascript,1", /, not URLs$/],
+      ["bun:ffi", /, not URLs$/],
+      ["c:/x/y.ts", /"c:\/x\/y\.ts": it is outside PLUGINS_DIR\/node_modules$/],
+      ["reaching", /"\.\.\/\.\.\/x\.js": it is outside PLUGINS_DIR\/node_modules$/],
+      ["rooted", /"\/etc\/hosts\.js": it is outside PLUGINS_DIR\/node_modules$/],
       [
         "node:crypt",
         /^Cannot import "node:crypt" in a flow: it is no module of Node that flows are/,
