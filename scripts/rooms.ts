@@ -32,7 +32,7 @@ const SEEN_BY: Readonly<Record<string, readonly string[]>> = {
 /** Who may import a package: rooms, or single files. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   "@cfworker/json-schema": ["server/webhooks/schema-check.ts"],
-  hono: ["server/http", "server/api", "server/ui", "browser"],
+  hono: ["server/http", "server/webhooks/refuse.ts", "server/api", "server/ui", "browser"],
   "@hono/node-server": ["server/http"],
   kysely: ["server/store", "server/store/sqlite", "server/store/postgres"],
   pg: ["server/store/postgres"],
