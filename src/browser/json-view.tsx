@@ -10,7 +10,7 @@ import { Said } from "./said.tsx";
 const MEMBERS_AT_ONCE = 100;
 
 /** Characters of a text, in the same way: some megabytes in one line would stop the page. */
-const CHARACTERS_AT_ONCE = 10_000;
+const CHARACTERS_AT_ONCE = 200_000;
 
 /** Levels that are open at first, as long as they are short. */
 const OPEN_LEVELS = 2;

@@ -339,7 +339,9 @@ async function openFront(
     }
     const location = locations[url.slice(url.lastIndexOf("/"))];
     if (location !== undefined) return outgoing.writeHead(307, { location }).end();
-    const onward = request(new URL(url, to), { method, headers }, (answer) => {
+    // Its own word for a node does not come to that.
+    const wanted = new URL(url.replace(/\?of=[\w-]+$/, ""), to);
+    const onward = request(wanted, { method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(outgoing);
     });

@@ -46,9 +46,9 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await visit(page, service, `/ui/executions/${newest?.id}`);
     const output = page.locator("#output");
     const length = async () => (await output.locator(".json-string").innerText()).length;
-    assert.equal(await length(), 10_000);
-    await output.getByRole("button", { name: /^4,?990,?002 more characters$/ }).click();
-    assert.equal(await length(), 20_000);
+    assert.equal(await length(), 200_000);
+    await output.getByRole("button", { name: /^4,?800,?002 more characters$/ }).click();
+    assert.equal(await length(), 400_000);
     await output.getByRole("button", { name: "Copy" }).click();
     await page.locator("#notices", { hasText: "Copied" }).waitFor();
     assert.equal(await page.evaluate("window.copied.length"), text.length + 2);
