@@ -168,7 +168,7 @@ export class ThreadLine implements WorkerLine {
     socket.on("data", (chunk: Buffer) => this.#take(frames, chunk));
     socket.once("close", () => {
       // A thread that ends is told of by its runner; one that only closes its line is of no use.
-      if (this.#closed.length === 0) this.worker.end();
+      if (this.#closed.length === 0) this.worker.lineClosed();
       for (const act of this.#closed.splice(0)) act();
     });
     this.worker.started();

@@ -93,6 +93,8 @@ export class Worker {
   #unsent = 0;
   #state: "starting" | "ready" | "ending" | "gone" = "starting";
   isRecalling = false;
+  /** Whether its line closed before it was told to end. */
+  #hasClosed = false;
   /** Since when it has had runs that it did not begin, and that came back; null: it has begun one since. */
   #doubtedSince: number | null = null;
   /** `since` of the run that was asked for last. */
@@ -216,6 +218,12 @@ export class Worker {
     this.#line.abort(current.id, reason);
   }
 
+  /** Its runner tells later why: it may have ended a thread that began nothing. */
+  lineClosed(): void {
+    this.#hasClosed = !this.isEnding;
+    this.end();
+  }
+
   /** Ends its thread; `onCrashed` or `onFailed` follows. */
   end(): void {
     if (this.isEnding) return;
@@ -283,7 +291,8 @@ export class Worker {
   /** @param run that is back: it waits no longer than it may run */
   #hasLongBegunNone({ timeoutMs }: Run): boolean {
     this.#doubtedSince ??= this.since;
-    return !this.isEnding && this.#now() - this.#doubtedSince >= Math.min(HELD_MS, timeoutMs);
+    const isOver = this.isEnding && !this.#hasClosed;
+    return !isOver && this.#now() - this.#doubtedSince >= Math.min(HELD_MS, timeoutMs);
   }
 
   /** @param begun as `recalled` */
